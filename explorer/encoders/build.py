@@ -1,0 +1,60 @@
+"""Builds a sentence encoder from a backbone and a sentence layer; knows nothing of training or of checkpoints."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+
+import torch
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.base.modules import Transformer
+from sentence_transformers.sentence_transformer.modules import Pooling
+
+from explorer.encoders.cnn_pooling import CNNPooling
+from explorer.errors import EncoderError
+
+
+class PoolingKind(StrEnum):
+    """The sentence layers: the [CLS] vector, average pooling, and the CNN of arXiv 2101.10642."""
+
+    CLS = "cls"
+    MEAN = "mean"
+    CNN = "cnn"
+
+
+def build_encoder(
+    backbone: str | Path, pooling: PoolingKind | str, *, max_length: int = 128, seed: int = 42, device: str = "cpu"
+) -> SentenceTransformer:
+    """Returns an encoder in float32: the backbone with a new sentence layer on its last hidden states.
+
+    Args:
+        backbone: Local folder (a transformers model or a sentence-transformers encoder, whose own sentence layer is left
+            out) or a hub id.
+        pooling: "cls", "mean" or "cnn".
+        max_length: Longest input in word pieces, at most what the backbone's positions allow.
+        seed: Decides the CNN's first weights.
+        device: Torch device of the result.
+
+    Raises:
+        EncoderError: The pooling is unknown or the backbone cannot be loaded.
+    """
+    try:
+        kind = PoolingKind(pooling)
+    except ValueError as error:
+        raise EncoderError(f"Unknown pooling {str(pooling)!r}; use cls, mean or cnn.") from error
+    try:
+        transformer = Transformer(
+            str(backbone),
+            max_seq_length=max_length,
+            model_kwargs={"dtype": torch.float32, "trust_remote_code": False, "use_safetensors": True},
+        )
+    except (OSError, ValueError) as error:
+        raise EncoderError(f"Backbone {str(backbone)!r} cannot be loaded: {error}") from error
+    width = transformer.get_embedding_dimension()
+    if kind is PoolingKind.CNN:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            layer: torch.nn.Module = CNNPooling(width)
+    else:
+        layer = Pooling(width, pooling_mode=kind.value)
+    return SentenceTransformer(modules=[transformer, layer], device=device)
