@@ -16,14 +16,14 @@ def read_pairs(path: str | Path, *, score_range: tuple[float, float] | None = No
     """Returns the pairs of a table, in file order.
 
     Args:
-        path: A .csv, .tsv, .jsonl or .parquet file, UTF-8, with columns sentence1 and sentence2; csv and tsv have a header
-            line and csv quoting with `"`.
+        path: A .csv, .tsv, .jsonl or .parquet file, UTF-8, with columns sentence1 and sentence2; csv and tsv have a
+            header line and csv quoting with `"`.
         score_range: Lowest and highest gold score allowed, for instance (0, 5); the column score is then required.
             None: scores are optional and their range is not checked.
 
     Returns:
-        A frame with sentence1 (str), sentence2 (str) and, if the file has it, score (float64); other columns are kept as
-        text.
+        A frame with sentence1 (str), sentence2 (str) and, if the file has it, score (float64); other columns are kept
+        as text.
 
     Raises:
         DataError: The file cannot be read as such a table.

@@ -28,8 +28,8 @@ def build_encoder(
     """Returns an encoder in float32: the backbone with a new sentence layer on its last hidden states.
 
     Args:
-        backbone: Local folder (a transformers model or a sentence-transformers encoder, whose own sentence layer is left
-            out) or a hub id.
+        backbone: Local folder (a transformers model or a sentence-transformers encoder, whose own sentence layer is
+            left out) or a hub id.
         pooling: "cls", "mean" or "cnn".
         max_length: Longest input in word pieces, at most what the backbone's positions allow.
         seed: Decides the CNN's first weights.

@@ -39,10 +39,11 @@ class CNNActivations:
 class CNNPooling(Module):
     """Five blocks of max pooling, a convolution along the tokens, and tanh; then the mean over what is left of T.
 
-    The last hidden states are read as a one-channel image (B, 1, T, H). Every convolution has a kernel of k tokens by one
-    hidden dimension, so no filter mixes hidden dimensions and the embedding keeps the backbone's width H. The paper does
-    not state the pooling window, stride, padding or mask; here: window 2, stride 2 along T, ceil mode; padding k // 2;
-    masked positions are -inf for a maximum, zero for a convolution, and left out of the mean. 84,481 parameters.
+    The last hidden states are read as a one-channel image (B, 1, T, H). Every convolution has a kernel of k tokens by
+    one hidden dimension, so no filter mixes hidden dimensions and the embedding keeps the backbone's width H. The paper
+    does not state the pooling window, stride, padding or mask; here: window 2, stride 2 along T, ceil mode; padding
+    k // 2; masked positions are -inf for a maximum, zero for a convolution, and left out of the mean. With the default
+    channels: 84,481 parameters.
 
     Args:
         embedding_dimension: H, the backbone's hidden size.
@@ -70,9 +71,8 @@ class CNNPooling(Module):
             nn.Conv1d(inner, outer, k, padding=k // 2)
             for (inner, outer), k in zip(pairwise(channels), kernel_sizes, strict=True)
         )
-        for convolution in self.convolutions:
-            nn.init.xavier_uniform_(convolution.weight)
-            nn.init.zeros_(convolution.bias)
+        for name, parameter in self.convolutions.named_parameters():
+            (nn.init.xavier_uniform_ if name.endswith("weight") else nn.init.zeros_)(parameter)
 
     def forward(self, features: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         """Adds sentence_embedding (B, H) to the features, from token_embeddings (B, T, H) and attention_mask (B, T)."""
@@ -98,6 +98,15 @@ class CNNPooling(Module):
         """
         return self._run(token_embeddings, attention_mask, keep=True)
 
+    def resume(self, layer: int, convolved: Tensor) -> Tensor:
+        """Returns the embedding (B, H) float that follows from one layer's convolution, without running what is before it.
+
+        Args:
+            layer: The layer the values belong to, 1 to the number of blocks.
+            convolved: (T_l, B, H, C_l) float, contiguous: that layer's output before tanh, sentences of one length.
+        """
+        return self._blocks(convolved, None, layer).embedding
+
     def _run(self, tokens: Tensor, attention_mask: Tensor, keep: bool = False) -> CNNActivations:
         device = tokens.device.type
         dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else tokens.dtype
@@ -105,19 +114,24 @@ class CNNPooling(Module):
         # two to four times as fast on a CPU as Conv2d over (B, C, T, H).
         z = tokens.to(dtype).transpose(0, 1).unsqueeze(-1).contiguous()  # (T, B, H, 1)
         mask = None if bool(attention_mask.all()) else attention_mask.bool().T
-        layers, masks = [], []
         with torch.autocast(device, enabled=False):
-            for index, convolution in enumerate(self.convolutions):
-                z, mask = _max_pool(z, mask)
-                # tanh never decreases, so the tanh of a maximum is the maximum of the tanhs, at half the work.
-                z = z if index == 0 else torch.tanh(z)
-                if mask is not None:
-                    z = z.masked_fill(~mask[..., None, None], 0.0)
-                z = _convolve(z, convolution.weight.to(dtype), convolution.bias.to(dtype))
-                if keep:
-                    layers.append(_shown(torch.tanh(z), mask))
-                    masks.append(mask.T if mask is not None else z.new_ones(z.shape[1::-1], dtype=torch.bool))
-            return CNNActivations(tuple(layers), tuple(masks), _mean(torch.tanh(z[..., 0]), mask).to(tokens.dtype))
+            result = self._blocks(z, mask, 0, keep)
+        return CNNActivations(result.layers, result.masks, result.embedding.to(tokens.dtype))
+
+    def _blocks(self, z: Tensor, mask: Tensor | None, done: int, keep: bool = False) -> CNNActivations:
+        """Runs the blocks after the first `done`, from their last convolution (T, B, H, C) (the tokens when 0)."""
+        layers, masks = [], []
+        for index, convolution in enumerate(self.convolutions[done:], start=done):
+            z, mask = max_pool(z, mask)
+            # tanh never decreases, so the tanh of a maximum is the maximum of the tanhs, at half the work.
+            z = z if index == 0 else torch.tanh(z)
+            if mask is not None:
+                z = z.masked_fill(~mask[..., None, None], 0.0)
+            z = convolve(z, convolution.weight.to(z.dtype), convolution.bias.to(z.dtype))
+            if keep:
+                layers.append(_shown(torch.tanh(z), mask))
+                masks.append(mask.T if mask is not None else z.new_ones(z.shape[1::-1], dtype=torch.bool))
+        return CNNActivations(tuple(layers), tuple(masks), _mean(torch.tanh(z[..., 0]), mask))
 
     def get_embedding_dimension(self) -> int:
         """Returns H, the width of the sentence embedding."""
@@ -137,21 +151,22 @@ class CNNPooling(Module):
         cache_folder: str | None = None,
         revision: str | None = None,
         local_files_only: bool = False,
+        init_defaults: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> Self:
         """Builds the module from the folder written by `save`."""
-        hub = {
+        hub: dict[str, Any] = {
             "subfolder": subfolder,
             "token": token,
             "cache_folder": cache_folder,
             "revision": revision,
             "local_files_only": local_files_only,
         }
-        module = cls(**cls.load_config(model_name_or_path, **hub))
+        module = cls(**{**(init_defaults or {}), **cls.load_config(model_name_or_path, **hub)})
         return cls.load_torch_weights(model_name_or_path, model=module, **hub)
 
 
-def _max_pool(z: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
+def max_pool(z: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
     """Window 2, stride 2, ceil mode along the first axis; a window without a real token stays masked."""
     if mask is not None:
         z = z.masked_fill(~mask[..., None, None], float("-inf"))
@@ -165,7 +180,7 @@ def _pairs(x: Tensor, combine: Any) -> Tensor:
     return pooled if even == len(x) else torch.cat([pooled, x[even:]])
 
 
-def _convolve(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+def convolve(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """Convolution along the first axis with 'same' zero padding: one matrix product a tap, none over padding.
 
     Args:

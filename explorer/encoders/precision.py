@@ -6,7 +6,7 @@ import torch
 
 
 def bf16_is_fast(device: str = "cpu") -> bool:
-    """Whether bfloat16 autocast is worth using on `device` (CPU: AVX512-BF16 or AMX instructions; CUDA: Ampere or newer)."""
+    """Whether bfloat16 autocast is worth using on `device`: a CPU with AVX512-BF16, or a GPU from Ampere on."""
     if device.startswith("cuda"):
         return torch.cuda.is_bf16_supported(including_emulation=False)
     if device != "cpu":

@@ -52,7 +52,9 @@ def checkpoint_to_resume(work: Path, resume: bool) -> str | None:
     """
     newest = get_last_checkpoint(str(work)) if work.is_dir() else None
     if resume and newest is None:
-        raise TrainingError(f"Nothing to resume in {str(work.parent)!r}: it holds no checkpoint. Start without --resume.")
+        raise TrainingError(
+            f"Nothing to resume in {str(work.parent)!r}: it holds no checkpoint. Start without --resume."
+        )
     if newest is not None and not resume:
         raise TrainingError(
             f"{str(work.parent)!r} holds an unfinished run; add --resume to go on, or choose another --output."

@@ -7,7 +7,8 @@ layers) and learns its hidden states, its mean-pooled vectors and its similariti
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,10 @@ from transformers import (
 )
 
 from explorer.encoders.precision import bf16_is_fast
+from explorer.errors import EncoderError
+from explorer.training.callback import StopOnSignal, checkpoint_to_resume
 
+CONFIG_FILE = "distill_config.json"
 INIT_STD_FLOOR = 1e-6
 
 
@@ -64,12 +68,17 @@ class DistillConfig:
     temperature: float = 0.05
     seed: int = 42
 
+    def save(self, folder: Path) -> None:
+        """Writes the configuration into `folder`."""
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / CONFIG_FILE).write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
+
 
 def build_student(teacher: BertModel, embedding_size: int = 128) -> AlbertModel:
     """Returns an ALBERT-architecture model of the teacher's depth and width, started from the teacher's weights.
 
-    Word plus token-type-0 embeddings are centred and factorised by SVD at rank `embedding_size`; positions are projected
-    with the same factors; the shared layer is the mean of the teacher's layers. Dropout is 0.
+    Word plus token-type-0 embeddings are centred and factorised by SVD at rank `embedding_size`; positions are
+    projected with the same factors; the shared layer is the mean of the teacher's layers. Dropout is 0.
 
     Args:
         teacher: BERT-architecture model with L layers and hidden size H.
@@ -132,7 +141,7 @@ def _start_embeddings(student: AlbertModel, teacher: BertModel) -> None:
 
 def _start_shared_layer(student: AlbertModel, teacher: BertModel) -> None:
     """Copies the mean of the teacher's layers into the one shared layer."""
-    shared = student.encoder.albert_layer_groups[0].albert_layers[0]
+    shared: nn.Module = student.get_submodule("encoder.albert_layer_groups.0.albert_layers.0")
     names = {
         "attention.self.query": "attention.query",
         "attention.self.key": "attention.key",
@@ -182,10 +191,17 @@ class DistillationTrainer(Trainer):
 
     def __init__(self, *args: Any, teacher: PreTrainedModel, distill_config: DistillConfig, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.teacher = teacher.to(self.args.device).eval().requires_grad_(False)
+        nn.Module.to(teacher, self.args.device)
+        self.teacher = teacher.eval().requires_grad_(False)
         self.distill_config = distill_config
 
-    def compute_loss(self, model: nn.Module, inputs: dict, return_outputs: bool = False, **_: Any) -> Any:
+    def compute_loss(
+        self,
+        model: nn.Module,
+        inputs: dict[str, Any],
+        return_outputs: bool = False,
+        num_items_in_batch: Tensor | int | None = None,
+    ) -> Any:
         """See distillation_loss."""
         with torch.no_grad():
             target = self.teacher(**inputs).last_hidden_state.float()
@@ -195,31 +211,79 @@ class DistillationTrainer(Trainer):
         return (loss, {"last_hidden_state": output}) if return_outputs else loss
 
 
-def distill(config: DistillConfig, sentences: Sequence[str], resume: bool = False) -> Path:
-    """Distils and saves the student; returns its folder.
+def distill(config: DistillConfig, sentences: Sequence[str], *, resume: bool = False) -> Path | None:
+    """Distils and saves the student; checkpoints lie in `<output>/.training` until it has finished.
 
     Args:
         config: See DistillConfig.
-        sentences: Distinct sentences, any order; shuffled with `config.seed`.
-        resume: Go on from the last checkpoint in `<output>/.training`.
+        sentences: Distinct sentences, any order; shuffled with `config.seed`. The same ones when resuming.
+        resume: Go on from the last checkpoint of the same output.
+
+    Returns:
+        The student's folder, or None if a signal stopped the run; it can then be resumed.
+
+    Raises:
+        TrainingError: Nothing to resume, or an unfinished run that a new start would overwrite.
+        EncoderError: The teacher cannot be loaded or is not of BERT architecture.
     """
     output = Path(config.output)
     work = output / ".training"
-    work.mkdir(parents=True, exist_ok=True)
-    (output / "distill_config.json").write_text(json.dumps(asdict(config), indent=2) + "\n", encoding="utf-8")
-    tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(config.teacher)
-    teacher = AutoModel.from_pretrained(config.teacher, dtype=torch.float32)
+    checkpoint = checkpoint_to_resume(work, resume)
+    teacher, tokenizer = _load_teacher(config.teacher)
     student = build_student(teacher, config.embedding_size)
     # The backward pass of torch's fused attention is far slower than the plain one on a CPU in bf16 (2.5 times a step).
     student.set_attn_implementation("eager")
-    encoded = tokenizer(list(sentences), truncation=True, max_length=config.max_length, return_token_type_ids=True)
-    rows = [
+    config.save(output)
+    stop = StopOnSignal()
+    trainer = DistillationTrainer(
+        model=student,
+        args=_arguments(config, work),
+        train_dataset=_rows(tokenizer, sentences, config.max_length),
+        data_collator=_collator(tokenizer),
+        teacher=teacher,
+        distill_config=config,
+        callbacks=[stop],
+    )
+    with stop.listening():
+        trainer.train(resume_from_checkpoint=checkpoint)
+    if stop.stopped:
+        return None
+    student.save_pretrained(output)
+    tokenizer.save_pretrained(output)
+    shutil.rmtree(work)
+    return output
+
+
+def _load_teacher(name: str) -> tuple[BertModel, PreTrainedTokenizerBase]:
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name)
+        teacher = AutoModel.from_pretrained(name, dtype=torch.float32, use_safetensors=True)
+    except (OSError, ValueError) as error:
+        raise EncoderError(f"Teacher {name!r} cannot be loaded: {error}") from error
+    if not isinstance(teacher, BertModel):
+        kind = teacher.config.model_type
+        raise EncoderError(f"Teacher {name!r} is of the {kind} architecture; distillation starts from a bert one.")
+    return teacher, tokenizer
+
+
+def _rows(tokenizer: PreTrainedTokenizerBase, sentences: Sequence[str], max_length: int) -> Any:
+    """One row a sentence: input_ids, token_type_ids, attention_mask (lists of int) and length in word pieces."""
+    encoded = tokenizer(list(sentences), truncation=True, max_length=max_length, return_token_type_ids=True)
+    columns = (encoded["input_ids"], encoded["token_type_ids"], encoded["attention_mask"])
+    return [
         {"input_ids": ids, "token_type_ids": types, "attention_mask": mask, "length": len(ids)}
-        for ids, types, mask in zip(
-            encoded["input_ids"], encoded["token_type_ids"], encoded["attention_mask"], strict=True
-        )
+        for ids, types, mask in zip(*columns, strict=True)
     ]
-    args = TrainingArguments(
+
+
+def _collator(tokenizer: PreTrainedTokenizerBase) -> Callable[[list[dict]], Any]:
+    collate = DataCollatorWithPadding(tokenizer)
+    return lambda rows: collate([{k: v for k, v in row.items() if k != "length"} for row in rows])
+
+
+def _arguments(config: DistillConfig, work: Path) -> TrainingArguments:
+    on_gpu = torch.cuda.is_available()
+    return TrainingArguments(
         output_dir=str(work),
         num_train_epochs=config.epochs,
         per_device_train_batch_size=config.batch_size,
@@ -230,8 +294,8 @@ def distill(config: DistillConfig, sentences: Sequence[str], resume: bool = Fals
         lr_scheduler_type="cosine_with_min_lr",
         lr_scheduler_kwargs={"min_lr_rate": 0.02},
         max_grad_norm=1.0,
-        use_cpu=not torch.cuda.is_available(),
-        bf16=bf16_is_fast("cuda" if torch.cuda.is_available() else "cpu"),
+        use_cpu=not on_gpu,
+        bf16=bf16_is_fast("cuda" if on_gpu else "cpu"),
         train_sampling_strategy="group_by_length",
         length_column_name="length",
         logging_steps=50,
@@ -240,15 +304,3 @@ def distill(config: DistillConfig, sentences: Sequence[str], resume: bool = Fals
         report_to="none",
         seed=config.seed,
     )
-    collate = DataCollatorWithPadding(tokenizer)
-
-    def batch(items: list[dict]) -> dict:
-        return collate([{k: v for k, v in item.items() if k != "length"} for item in items])
-
-    trainer = DistillationTrainer(
-        model=student, args=args, train_dataset=rows, data_collator=batch, teacher=teacher, distill_config=config
-    )
-    trainer.train(resume_from_checkpoint=resume or None)
-    student.save_pretrained(output)
-    tokenizer.save_pretrained(output)
-    return output

@@ -1,11 +1,13 @@
-"""Fine-tunes an encoder on graded pairs with sentence-transformers' Trainer; the best checkpoint by dev is what is saved."""
+"""Fine-tunes an encoder on graded pairs with sentence-transformers' Trainer; the best checkpoint by dev is kept."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
+from typing import Any
 
 import torch
 from datasets import Dataset
@@ -52,7 +54,7 @@ class TrainResult:
 class LengthBucketSampler(DefaultBatchSampler):
     """Random batches of pairs of like length: each epoch shuffles, sorts within buckets, and shuffles the batches."""
 
-    def __init__(self, dataset: Dataset, batch_size: int, drop_last: bool, **kwargs: object) -> None:
+    def __init__(self, dataset: Dataset, batch_size: int, drop_last: bool, **kwargs: Any) -> None:
         super().__init__(dataset, batch_size=batch_size, drop_last=drop_last, **kwargs)
         self.lengths = torch.tensor(
             [max(len(a), len(b)) for a, b in zip(dataset["sentence1"], dataset["sentence2"], strict=True)]
@@ -88,9 +90,9 @@ def train(config: TrainConfig, *, resume: bool = False) -> TrainResult:
     dev_pairs = read_pairs(config.dev, score_range=(0, config.score_scale))
     encoder = build_encoder(config.backbone, config.pooling, max_length=config.max_length, seed=config.seed)
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    if device == "cpu":
+    if device == "cpu" and encoder.transformers_model is not None:
         # The backward pass of torch's fused attention is far slower than the plain one on a CPU in bf16.
-        encoder[0].auto_model.set_attn_implementation("eager")
+        encoder.transformers_model.set_attn_implementation("eager")
     config.save(output)
     dataset = Dataset.from_dict(
         {
@@ -120,9 +122,9 @@ def train(config: TrainConfig, *, resume: bool = False) -> TrainResult:
         trainer.train(resume_from_checkpoint=checkpoint)
     if stop.stopped:
         return TrainResult(encoder, None, None, stopped=True)
-    best = float(trainer.state.best_metric)
+    best = float("nan") if trainer.state.best_metric is None else float(trainer.state.best_metric)
     measured = float(evaluator(encoder)[f"{DEV}_spearman_cosine"])
-    if abs(measured - best) > _SAME_SCORE:
+    if not abs(measured - best) <= _SAME_SCORE:  # also true of NaN, the Spearman of constant scores
         raise TrainingError(
             f"The best checkpoint scored {best:.4f} on dev but scores {measured:.4f} after loading; nothing was saved."
         )
@@ -132,7 +134,8 @@ def train(config: TrainConfig, *, resume: bool = False) -> TrainResult:
 
 def _arguments(config: TrainConfig, work: Path, rows: int, device: str) -> SentenceTransformerTrainingArguments:
     steps_per_epoch = -(-rows // config.batch_size)
-    every = max(1, steps_per_epoch // config.evaluations_per_epoch)
+    steps = ceil(steps_per_epoch * config.epochs)
+    every = max(1, min(steps, steps_per_epoch // config.evaluations_per_epoch))
     return SentenceTransformerTrainingArguments(
         output_dir=str(work),
         num_train_epochs=config.epochs,

@@ -1,0 +1,301 @@
+"""Finds encoders on disk: metadata from json and file headers first, weights on demand. Never runs code from a folder.
+
+A folder that cannot be used becomes a Problem, not an exception, so that the good ones beside it still work.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from explorer.errors import EncoderError
+from explorer.paths import CHECKPOINTS
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+FACTS_FILE = "explorer.json"
+REFERENCE_FILE = "reference_cosines.tsv"
+TRANSFORMER, POOLING, CNN = "transformer", "pooling", "cnn"
+# The last part of a module's type names its class; packages moved between versions, classes did not.
+ALLOWED_MODULES = {"Transformer": TRANSFORMER, "Pooling": POOLING, "CNNPooling": CNN}
+ALLOWED_PACKAGES = ("sentence_transformers.", "explorer.encoders.cnn_pooling.", "cnn_pooling.")
+_PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
+
+
+@dataclass(frozen=True)
+class EncoderInfo:
+    """What is known of an encoder without its weights.
+
+    Args:
+        name: The folder's name.
+        folder: A sentence-transformers folder.
+        family: The backbone's model type: "bert", "albert" or another.
+        backbone: The backbone in words.
+        pooling: "cls", "mean" or "cnn"; another word for what Pooling can also do.
+        parameters: Number of weights, the transformer's own pooler (which no sentence layer reads) left out.
+        embedding_dimension: H, the width of a sentence embedding.
+        max_length: Longest input in word pieces, special ones included.
+        size_bytes: All files of the folder.
+        scores: Measured Spearman and Pearson x 100, by names like "stsb_test_spearman"; may be empty.
+        weights_hash: Hash of the weight files' contents.
+        facts: Everything in the folder's explorer.json; empty where there is none.
+    """
+
+    name: str
+    folder: Path
+    family: str
+    backbone: str
+    pooling: str
+    parameters: int
+    embedding_dimension: int
+    max_length: int
+    size_bytes: int
+    weights_hash: str
+    scores: Mapping[str, float] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A folder that cannot be used, and why, in one sentence."""
+
+    name: str
+    message: str
+
+
+class Registry:
+    """The encoders in some folders. Safe to share between threads.
+
+    Args:
+        roots: Folders whose subfolders are encoders; those that do not exist are passed over. None: the shipped
+            checkpoints.
+    """
+
+    def __init__(self, roots: Sequence[Path] | None = None) -> None:
+        self.roots = tuple(roots) if roots is not None else (CHECKPOINTS,)
+        self._loaded: dict[tuple[str, str], SentenceTransformer] = {}
+        self._lock = threading.Lock()
+        self._broken: dict[str, str] = {}
+
+    def scan(self) -> tuple[list[EncoderInfo], list[Problem]]:
+        """Returns what is on disk now, reading json and headers only; shipped encoders first, then by name."""
+        infos: dict[str, EncoderInfo] = {}
+        problems: list[Problem] = []
+        for folder in self._folders():
+            try:
+                info = read_info(folder)
+            except EncoderError as error:
+                problems.append(Problem(folder.name, str(error)))
+                continue
+            if info.name in infos:
+                problems.append(Problem(folder.name, f"{folder.name} exists twice; the one in {folder.parent} is left out."))
+            elif info.name in self._broken:
+                problems.append(Problem(info.name, self._broken[info.name]))
+            else:
+                infos[info.name] = info
+        return list(infos.values()), problems
+
+    def info(self, name: str) -> EncoderInfo:
+        """Returns the encoder of that name.
+
+        Raises:
+            EncoderError: There is none, or its folder is damaged.
+        """
+        infos, problems = self.scan()
+        for info in infos:
+            if info.name == name:
+                return info
+        for problem in problems:
+            if problem.name == name:
+                raise EncoderError(problem.message)
+        known = ", ".join(info.name for info in infos) or "none"
+        raise EncoderError(f"There is no encoder {str(name)[:80]!r}; the encoders here are: {known}.")
+
+    def choose(self, names: Sequence[str] | None = None) -> list[EncoderInfo]:
+        """Returns the encoders of these names, each once, in the order given; all of them for None.
+
+        Raises:
+            EncoderError: A name is unknown, or there is no encoder at all.
+        """
+        chosen = self.scan()[0] if names is None else [self.info(name) for name in dict.fromkeys(names)]
+        if not chosen:
+            raise EncoderError("No encoder is chosen or found; choose at least one.")
+        return chosen
+
+    def load(self, name: str) -> SentenceTransformer:
+        """Returns the encoder in float32 on the CPU, ready to encode; loaded once and shared.
+
+        Raises:
+            EncoderError: It is unknown or its weights do not fit; `scan` then lists it as a problem.
+        """
+        info = self.info(name)
+        key = (str(info.folder), info.weights_hash)
+        with self._lock:
+            if key not in self._loaded:
+                from explorer.encoders.load import load_encoder
+
+                try:
+                    self._loaded[key] = load_encoder(info.folder)
+                except EncoderError as error:
+                    self._broken[name] = str(error)
+                    raise
+            return self._loaded[key]
+
+    def _folders(self) -> list[Path]:
+        return [
+            folder
+            for root in self.roots
+            if root.is_dir()
+            for folder in sorted(root.iterdir(), key=_shipped_first)
+            if folder.is_dir() and not folder.name.startswith(".")
+        ]
+
+
+def _shipped_first(folder: Path) -> tuple[int, str]:
+    shipped = ("bert-mean", "bert-cnn", "albert-mean", "albert-cnn")
+    return (shipped.index(folder.name) if folder.name in shipped else len(shipped), folder.name)
+
+
+def read_info(folder: Path) -> EncoderInfo:
+    """Returns what a folder's json files and weight headers say.
+
+    Raises:
+        EncoderError: The folder is not an encoder this project may load; the sentence says why.
+    """
+    modules = read_modules(folder)
+    kinds = [kind for kind, _ in modules]
+    if kinds not in ([TRANSFORMER, POOLING], [TRANSFORMER, CNN]):
+        raise EncoderError(f"{folder.name}: its modules are {', '.join(kinds)}; a Transformer and one sentence layer are needed.")
+    backbone_folder, layer_folder = (folder / path for _, path in modules)
+    config = read_json(backbone_folder / "config.json")
+    layer = read_json(layer_folder / "config.json")
+    weights = [backbone_folder / "model.safetensors"] + ([layer_folder / "model.safetensors"] if kinds[1] == CNN else [])
+    headers = [read_header(path) for path in weights]
+    facts = read_json(folder / FACTS_FILE) if (folder / FACTS_FILE).is_file() else {}
+    family = str(config.get("model_type", "unknown"))
+    shapes = {name: shape for header in headers for name, shape in header.items()}
+    width = config.get("hidden_size")
+    if not isinstance(width, int):
+        raise EncoderError(f"{folder.name}: config.json gives no hidden_size; it is not a transformer this can read.")
+    return EncoderInfo(
+        name=folder.name,
+        folder=folder,
+        family=family,
+        backbone=str(facts.get("backbone") or f"{family.upper()} architecture, {config.get('num_hidden_layers')} layers, H {width}"),
+        pooling="cnn" if kinds[1] == CNN else _pooling_mode(layer),
+        parameters=sum(prod(shape) for name, shape in shapes.items() if "pooler." not in name),
+        embedding_dimension=width,
+        max_length=_max_length(backbone_folder, config),
+        size_bytes=sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),
+        weights_hash=_fingerprint(weights),
+        scores={key: float(value) for key, value in dict(facts.get("scores", {})).items()},
+        facts=facts,
+    )
+
+
+def read_modules(folder: Path) -> list[tuple[str, str]]:
+    """Returns (kind, subfolder) of each module in modules.json, all of them on the allow-list.
+
+    Raises:
+        EncoderError: No modules.json, one that is not what it should be, or a type that may not be built.
+    """
+    rows = read_json(folder / "modules.json")
+    modules = []
+    for row in rows if isinstance(rows, list) else [None]:
+        if not isinstance(row, dict) or not {"type", "path"} <= set(row):
+            raise EncoderError(f"{folder.name}: modules.json is not a list of modules with a type and a path.")
+        kind = ALLOWED_MODULES.get(str(row["type"]).rsplit(".", 1)[-1])
+        if kind is None or not str(row["type"]).startswith(ALLOWED_PACKAGES):
+            raise EncoderError(
+                f"{folder.name}: the module type {str(row['type'])[:80]!r} is not one this program builds "
+                f"({', '.join(ALLOWED_MODULES)}); code from a folder is never run."
+            )
+        path = str(row["path"])
+        if Path(path).is_absolute() or ".." in Path(path).parts:
+            raise EncoderError(f"{folder.name}: modules.json points outside its folder ({path[:80]!r}).")
+        modules.append((kind, path))
+    return modules
+
+
+def read_json(path: Path) -> Any:
+    """Returns a json file's content.
+
+    Raises:
+        EncoderError: The file is missing or is not json.
+    """
+    where = f"{path.parent.name}/{path.name}"
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise EncoderError(f"{where} is missing; copy the whole folder again.") from error
+    except (ValueError, OSError) as error:
+        raise EncoderError(f"{where} cannot be read as json ({error}); copy it again.") from error
+
+
+def read_header(path: Path) -> dict[str, tuple[int, ...]]:
+    """Returns name -> shape of every tensor in a safetensors file, reading its header only.
+
+    Raises:
+        EncoderError: The file is missing, damaged or cut short, or only a pickle lies in its place.
+    """
+    where = f"{path.parent.name}/{path.name}"
+    if not path.is_file():
+        pickles = [p.name for p in path.parent.iterdir() if p.suffix in _PICKLES] if path.parent.is_dir() else []
+        if pickles:
+            raise EncoderError(f"{where} is missing and {pickles[0]} is a pickle, which can run code; save as safetensors.")
+        raise EncoderError(f"{where} is missing; copy the whole folder again.")
+    try:
+        with path.open("rb") as file:
+            (length,) = struct.unpack("<Q", file.read(8))
+            if length > path.stat().st_size:
+                raise ValueError("its header is longer than the file")
+            header = json.loads(file.read(length))
+        header.pop("__metadata__", None)
+        end = 8 + length + max((entry["data_offsets"][1] for entry in header.values()), default=0)
+        if end != path.stat().st_size:
+            raise ValueError(f"{path.stat().st_size:,} bytes instead of {end:,}")
+        return {name: tuple(entry["shape"]) for name, entry in header.items()}
+    except (ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
+        raise EncoderError(f"{where} is damaged ({error}); copy it again.") from error
+
+
+def _pooling_mode(layer: Mapping[str, Any]) -> str:
+    mode = layer.get("pooling_mode")
+    if mode is None:
+        old = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
+        on = [key for key, value in layer.items() if key.startswith("pooling_mode_") and value is True]
+        mode = "+".join(old.get(key, key.removeprefix("pooling_mode_")) for key in on)
+    return str(mode)
+
+
+def _max_length(folder: Path, config: Mapping[str, Any]) -> int:
+    for name, key in (("sentence_bert_config.json", "max_seq_length"), ("tokenizer_config.json", "model_max_length")):
+        if (folder / name).is_file():
+            value = read_json(folder / name).get(key)
+            if isinstance(value, int) and value < 10**6:
+                return value
+    return int(config.get("max_position_embeddings", 512))
+
+
+def _fingerprint(weights: Sequence[Path]) -> str:
+    """Hash of all weight files' contents; a file is read again only when its size or time of change differs."""
+    digest = hashlib.sha256()
+    for path in weights:
+        stat = path.stat()
+        digest.update(_digest(path, stat.st_size, stat.st_mtime_ns).encode())
+    return digest.hexdigest()[:16]
+
+
+@lru_cache(maxsize=256)
+def _digest(path: Path, size: int, modified: int) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

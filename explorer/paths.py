@@ -1,0 +1,40 @@
+"""Every folder the project uses, and the only reader of environment variables. Creates nothing at import."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CHECKPOINTS = ROOT / "checkpoints"
+ASSETS = ROOT / "assets"
+
+
+def cache_folder() -> Path:
+    """Returns a writable folder for embeddings and other things that can be made again.
+
+    EXPLORER_CACHE if set, else ~/.cache/sentence-encoder-explorer; a folder under the system's temporary one where that
+    cannot be written, as in some containers.
+    """
+    named = os.environ.get("EXPLORER_CACHE")
+    wanted = Path(named) if named else Path.home() / ".cache" / "sentence-encoder-explorer"
+    try:
+        wanted.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=wanted):
+            return wanted
+    except OSError:
+        fallback = Path(tempfile.gettempdir()) / f"sentence-encoder-explorer-{os.getuid()}"
+        fallback.mkdir(parents=True, exist_ok=True)
+        return fallback
+
+
+def runs_folder() -> Path:
+    """Returns the folder of training runs: EXPLORER_RUNS if set, else runs/ in the project. It may not exist yet."""
+    named = os.environ.get("EXPLORER_RUNS")
+    return Path(named) if named else ROOT / "runs"
+
+
+def on_space() -> bool:
+    """Whether this process runs as a Hugging Face Space."""
+    return bool(os.environ.get("SPACE_ID"))

@@ -1,0 +1,73 @@
+"""Writes an encoder as an ordinary sentence-transformers folder: fp16 or fp32 safetensors, written aside, then renamed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import torch
+from sentence_transformers import SentenceTransformer
+
+from explorer.encoders import cnn_pooling
+from explorer.encoders.registry import FACTS_FILE
+
+# The module's code lies in the folder's root under this name, so that the folder also loads where this project is not.
+PORTABLE_TYPE = "cnn_pooling.CNNPooling"
+
+
+def save_encoder(
+    encoder: SentenceTransformer, folder: Path, facts: dict[str, Any], card: str, *, half: bool = True
+) -> None:
+    """Writes the whole folder or nothing; a folder already there is replaced at the last moment.
+
+    Args:
+        encoder: A Transformer and a sentence layer.
+        folder: Where to; its parent is made.
+        facts: Content of explorer.json.
+        card: Content of README.md.
+        half: Store the weights as float16; the explorer reads them as float32.
+    """
+    aside = folder.with_name(f".{folder.name}.new")
+    shutil.rmtree(aside, ignore_errors=True)
+    copy = deepcopy(encoder).cpu()
+    (copy.half() if half else copy).save(str(aside), create_model_card=False, safe_serialization=True)
+    _make_portable(aside)
+    (aside / FACTS_FILE).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+    (aside / "README.md").write_text(card, encoding="utf-8")
+    for path in aside.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    replace_folder(aside, folder)
+
+
+def replace_folder(aside: Path, folder: Path) -> None:
+    """Puts `aside` in the place of `folder`."""
+    old = folder.with_name(f".{folder.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if folder.exists():
+        folder.rename(old)
+    aside.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def count_parameters(encoder: SentenceTransformer) -> dict[str, int]:
+    """Returns the number of weights by part: embeddings, layers, sentence_layer; the unread pooler is left out."""
+    backbone: torch.nn.Module = encoder[0].auto_model
+    counts = {"embeddings": 0, "layers": 0}
+    for name, parameter in backbone.named_parameters():
+        if not name.startswith("pooler."):
+            counts["embeddings" if "embedding" in name else "layers"] += parameter.numel()
+    counts["sentence_layer"] = sum(parameter.numel() for parameter in encoder[1].parameters())
+    return counts
+
+
+def _make_portable(folder: Path) -> None:
+    path = folder / "modules.json"
+    modules = json.loads(path.read_text(encoding="utf-8"))
+    for module in modules:
+        if module["type"].endswith(".CNNPooling"):
+            module["type"] = PORTABLE_TYPE
+            shutil.copyfile(cnn_pooling.__file__, folder / "cnn_pooling.py")
+    path.write_text(json.dumps(modules, indent=2) + "\n", encoding="utf-8")
