@@ -121,7 +121,7 @@ class CNNPooling(Module):
     def _blocks(self, z: Tensor, mask: Tensor | None, done: int, keep: bool = False) -> CNNActivations:
         """Runs the blocks after the first `done`, from their last convolution (T, B, H, C) (the tokens when 0)."""
         layers, masks = [], []
-        for index, convolution in enumerate(self.convolutions[done:], start=done):
+        for index, convolution in enumerate(list(self.convolutions)[done:], start=done):
             z, mask = max_pool(z, mask)
             # tanh never decreases, so the tanh of a maximum is the maximum of the tanhs, at half the work.
             z = z if index == 0 else torch.tanh(z)
