@@ -11,7 +11,7 @@ ARGS ?=
 CANDIDATES := $(or $(PYTHON),python3 python3.13 python3.12 python3.11)
 VENV := .venv
 PY := $(VENV)/bin/python
-PIP := $(PY) -m pip install --quiet --disable-pip-version-check
+PIP := $(PY) -m pip install -qq --disable-pip-version-check
 
 run: $(VENV)/.run
 	@$(PY) app.py $(ARGS)
