@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 from explorer.errors import DataError
 
 MAX_CHARACTERS = 1_000_000
@@ -36,3 +39,26 @@ def check_text(text: object, what: str = "The sentence") -> str:
 def _short(value: object) -> str:
     shown = repr(value)
     return shown if len(shown) <= 40 else f"{shown[:37]}..."
+
+
+def read_lines(path: Path) -> list[str]:
+    """Returns the sentences of a text file, one a line; blank lines are left out.
+
+    Args:
+        path: A UTF-8 file, or "-" for standard input.
+
+    Raises:
+        DataError: The file is missing, not UTF-8, has no text, or a line cannot be used; the line is named.
+    """
+    try:
+        content = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{str(path)!r} cannot be read ({error.strerror}); check the path.") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path.name} is not UTF-8 text (byte {error.start}); save it as UTF-8.") from error
+    lines = [
+        check_text(line, f"Line {number}") for number, line in enumerate(content.splitlines(), start=1) if line.strip()
+    ]
+    if not lines:
+        raise DataError(f"{path.name} holds no text; give one sentence a line.")
+    return lines

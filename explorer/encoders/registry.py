@@ -97,7 +97,9 @@ class Registry:
                 problems.append(Problem(folder.name, str(error)))
                 continue
             if info.name in infos:
-                problems.append(Problem(folder.name, f"{folder.name} exists twice; the one in {folder.parent} is left out."))
+                problems.append(
+                    Problem(folder.name, f"{folder.name} exists twice; the one in {folder.parent} is left out.")
+                )
             elif info.name in self._broken:
                 problems.append(Problem(info.name, self._broken[info.name]))
             else:
@@ -174,11 +176,15 @@ def read_info(folder: Path) -> EncoderInfo:
     modules = read_modules(folder)
     kinds = [kind for kind, _ in modules]
     if kinds not in ([TRANSFORMER, POOLING], [TRANSFORMER, CNN]):
-        raise EncoderError(f"{folder.name}: its modules are {', '.join(kinds)}; a Transformer and one sentence layer are needed.")
+        raise EncoderError(
+            f"{folder.name}: its modules are {', '.join(kinds)}; a Transformer and one sentence layer are needed."
+        )
     backbone_folder, layer_folder = (folder / path for _, path in modules)
     config = read_json(backbone_folder / "config.json")
     layer = read_json(layer_folder / "config.json")
-    weights = [backbone_folder / "model.safetensors"] + ([layer_folder / "model.safetensors"] if kinds[1] == CNN else [])
+    weights = [backbone_folder / "model.safetensors"] + (
+        [layer_folder / "model.safetensors"] if kinds[1] == CNN else []
+    )
     headers = [read_header(path) for path in weights]
     facts = read_json(folder / FACTS_FILE) if (folder / FACTS_FILE).is_file() else {}
     family = str(config.get("model_type", "unknown"))
@@ -190,7 +196,10 @@ def read_info(folder: Path) -> EncoderInfo:
         name=folder.name,
         folder=folder,
         family=family,
-        backbone=str(facts.get("backbone") or f"{family.upper()} architecture, {config.get('num_hidden_layers')} layers, H {width}"),
+        backbone=str(
+            facts.get("backbone")
+            or f"{family.upper()} architecture, {config.get('num_hidden_layers')} layers, H {width}"
+        ),
         pooling="cnn" if kinds[1] == CNN else _pooling_mode(layer),
         parameters=sum(prod(shape) for name, shape in shapes.items() if "pooler." not in name),
         embedding_dimension=width,
@@ -251,7 +260,9 @@ def read_header(path: Path) -> dict[str, tuple[int, ...]]:
     if not path.is_file():
         pickles = [p.name for p in path.parent.iterdir() if p.suffix in _PICKLES] if path.parent.is_dir() else []
         if pickles:
-            raise EncoderError(f"{where} is missing and {pickles[0]} is a pickle, which can run code; save as safetensors.")
+            raise EncoderError(
+                f"{where} is missing and {pickles[0]} is a pickle, which can run code; save as safetensors."
+            )
         raise EncoderError(f"{where} is missing; copy the whole folder again.")
     try:
         with path.open("rb") as file:

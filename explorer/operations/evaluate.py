@@ -87,9 +87,7 @@ def evaluate(
                 label = f"{info.name} on {task} {split}"
                 report = lambda done, total, label=label: progress(label, done, total)  # noqa: E731
             result = correlate(cosines_of(encoder, pairs, chosen, report), pairs["score"])
-            yield TaskScore(
-                info.name, task, split, result.n, result.spearman, result.pearson, chosen.value, result.why
-            )
+            yield TaskScore(info.name, task, split, result.n, result.spearman, result.pearson, chosen.value, result.why)
 
 
 def cosines_of(

@@ -26,6 +26,8 @@ class TrainConfig:
         max_length: Longest input in word pieces.
         evaluations_per_epoch: How often dev is scored and a checkpoint written.
         seed: Decides data order, dropout and the CNN's first weights.
+        backbone_label: The backbone in a few words, for tables; empty: made from its configuration.
+        backbone_origin: Where the backbone comes from, its licence and what it was trained on, for the model card.
     """
 
     backbone: str
@@ -43,6 +45,8 @@ class TrainConfig:
     max_length: int = 128
     evaluations_per_epoch: int = 2
     seed: int = 42
+    backbone_label: str = ""
+    backbone_origin: str = ""
 
     def save(self, folder: Path) -> None:
         """Writes the configuration into `folder`."""

@@ -33,7 +33,7 @@ from explorer.encoders.precision import bf16_is_fast
 from explorer.errors import EncoderError
 from explorer.training.callback import StopOnSignal, checkpoint_to_resume
 
-CONFIG_FILE = "distill_config.json"
+DISTILL_FILE = "distill_config.json"
 INIT_STD_FLOOR = 1e-6
 
 
@@ -71,7 +71,7 @@ class DistillConfig:
     def save(self, folder: Path) -> None:
         """Writes the configuration into `folder`."""
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / CONFIG_FILE).write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
+        (folder / DISTILL_FILE).write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
 
 
 def build_student(teacher: BertModel, embedding_size: int = 128) -> AlbertModel:

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
 
 import torch
 from sentence_transformers import SentenceTransformer
 
 from explorer.encoders import cnn_pooling
-from explorer.encoders.registry import FACTS_FILE
 
 # The module's code lies in the folder's root under this name, so that the folder also loads where this project is not.
 PORTABLE_TYPE = "cnn_pooling.CNNPooling"
 
 
-def save_encoder(
-    encoder: SentenceTransformer, folder: Path, facts: dict[str, Any], card: str, *, half: bool = True
-) -> None:
+def save_encoder(encoder: SentenceTransformer, folder: Path, files: Mapping[str, str], *, half: bool = True) -> None:
     """Writes the whole folder or nothing; a folder already there is replaced at the last moment.
 
     Args:
         encoder: A Transformer and a sentence layer.
         folder: Where to; its parent is made.
-        facts: Content of explorer.json.
-        card: Content of README.md.
+        files: Name and content of text files to lay beside the weights, such as README.md.
         half: Store the weights as float16; the explorer reads them as float32.
     """
     aside = folder.with_name(f".{folder.name}.new")
@@ -35,8 +31,8 @@ def save_encoder(
     copy = deepcopy(encoder).cpu()
     (copy.half() if half else copy).save(str(aside), create_model_card=False, safe_serialization=True)
     _make_portable(aside)
-    (aside / FACTS_FILE).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-    (aside / "README.md").write_text(card, encoding="utf-8")
+    for name, content in files.items():
+        (aside / name).write_text(content, encoding="utf-8")
     for path in aside.rglob("*"):
         path.chmod(0o755 if path.is_dir() else 0o644)
     replace_folder(aside, folder)

@@ -1,0 +1,95 @@
+"""An encoder in its two halves: the backbone's last hidden states, and the sentence layer that reads them.
+
+Changes neither half and knows nothing of what is done with the states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+
+import numpy as np
+import torch
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import Pooling
+from torch import Tensor
+
+from explorer.encoders.cnn_pooling import CNNPooling
+from explorer.encoders.encode import Precision, resolve_precision
+from explorer.errors import EncoderError
+
+_TOKENS_A_BATCH = 2048
+_TEXTS_A_RUN = 4096
+
+
+def sentence_layer(encoder: SentenceTransformer) -> CNNPooling | Pooling:
+    """Returns the module that turns hidden states into the sentence embedding.
+
+    Raises:
+        EncoderError: The encoder is not a transformer followed by one known sentence layer.
+    """
+    modules = list(encoder)
+    if len(modules) != 2 or not isinstance(modules[1], CNNPooling | Pooling):
+        kinds = ", ".join(type(module).__name__ for module in modules)
+        raise EncoderError(f"This encoder is made of {kinds}; a transformer and one sentence layer are needed.")
+    return modules[1]
+
+
+def cnn_layer(encoder: SentenceTransformer, name: str) -> CNNPooling:
+    """Returns the encoder's CNN.
+
+    Args:
+        encoder: Any encoder.
+        name: What the message calls it.
+
+    Raises:
+        EncoderError: Its sentence layer is not the CNN.
+    """
+    layer = sentence_layer(encoder)
+    if not isinstance(layer, CNNPooling):
+        raise EncoderError(
+            f"{name} has no filters: its sentence layer is not the CNN. Choose an encoder with CNN pooling."
+        )
+    return layer
+
+
+def last_hidden_states(encoder: SentenceTransformer, text: str) -> Tensor:
+    """Returns (1, T, H) float32, special tokens included and no padding; cut at the encoder's longest input."""
+    ((_, states),) = hidden_state_batches(encoder, [text], precision=Precision.FLOAT32)
+    return states
+
+
+def hidden_state_batches(
+    encoder: SentenceTransformer, texts: Sequence[str], *, precision: Precision | str = Precision.AUTO
+) -> Iterator[tuple[list[int], Tensor]]:
+    """Yields (rows of the texts, their last hidden states (B, T, H)), sentences of one length at a time: no padding.
+
+    Args:
+        encoder: A Transformer and a sentence layer, in float32.
+        texts: Any number of strings; longer ones are cut at the encoder's longest input.
+        precision: Of the backbone's matrix products; see Precision. The states come in its float type.
+    """
+    device = encoder.device.type
+    bf16 = resolve_precision(precision, device) is Precision.BFLOAT16
+    for start in range(0, len(texts), _TEXTS_A_RUN):
+        for rows, features in _batches(encoder, texts[start : start + _TEXTS_A_RUN]):
+            with torch.inference_mode(), torch.autocast(device, torch.bfloat16) if bf16 else nullcontext():
+                states = encoder[0](features)["token_embeddings"]
+            yield [start + row for row in rows], states.bfloat16() if bf16 else states
+
+
+def _batches(encoder: SentenceTransformer, texts: Sequence[str]) -> Iterator[tuple[list[int], dict[str, Tensor]]]:
+    encoded = encoder.tokenizer(list(texts), truncation=True, max_length=encoder.max_seq_length, verbose=False)
+    lengths = np.array([len(ids) for ids in encoded["input_ids"]])
+    for length in np.unique(lengths)[::-1]:
+        rows_of_length = np.flatnonzero(lengths == length)
+        size = max(1, _TOKENS_A_BATCH // int(length))
+        for first in range(0, len(rows_of_length), size):
+            rows = rows_of_length[first : first + size].tolist()
+            yield (
+                rows,
+                {
+                    key: torch.tensor([values[row] for row in rows], device=encoder.device)
+                    for key, values in encoded.items()
+                },
+            )
