@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(__file__).resolve().parent / "data"
-FAMILIES = ("bert", "albert")
 CHROMIUM_FLAGS = (
     "--no-sandbox",
     "--disable-gpu",

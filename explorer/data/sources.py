@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-import pandas as pd
-
+from explorer.data.tables import read_frame
 from explorer.errors import DataError
 
+_WORDNET_PARTS = ("noun", "verb", "adj", "adv")
 _EXAMPLE = re.compile(r'"([^"]{8,})"')
 
 
@@ -21,7 +21,7 @@ def read_sentences(sources: Iterable[str | Path]) -> list[str]:
             format of WordNet's database (files data.noun, data.verb, data.adj, data.adv).
 
     Raises:
-        DataError: A source is missing or of another kind.
+        DataError: A source is missing, damaged or of another kind.
     """
     seen: dict[str, None] = {}
     for source in map(Path, sources):
@@ -33,12 +33,12 @@ def read_sentences(sources: Iterable[str | Path]) -> list[str]:
 
 
 def _read_source(path: Path) -> Iterable[str]:
-    if path.is_dir() and (path / "data.noun").is_file():
+    if all((path / f"data.{part}").is_file() for part in _WORDNET_PARTS):
         return _wordnet(path)
     if not path.is_file():
         raise DataError(f"No text source at {str(path)!r}: give a .tsv, a .txt or a WordNet folder.")
     if path.suffix == ".tsv":
-        frame = pd.read_csv(path, sep="\t", dtype=str, keep_default_na=False)
+        frame = read_frame(path)
         missing = {"sentence1", "sentence2"} - set(frame.columns)
         if missing:
             raise DataError(
@@ -46,14 +46,21 @@ def _read_source(path: Path) -> Iterable[str]:
             )
         return [*frame["sentence1"], *frame["sentence2"]]
     if path.suffix == ".txt":
-        return path.read_text(encoding="utf-8").splitlines()
+        return _lines(path)
     raise DataError(f"Text source {path.name!r} is neither .tsv nor .txt nor a WordNet folder.")
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path.name} is not UTF-8 text (byte {error.start}); save it as UTF-8.") from error
 
 
 def _wordnet(folder: Path) -> Iterable[str]:
     """Yields the glosses and the quoted examples of a WordNet database."""
-    for part in ("noun", "verb", "adj", "adv"):
-        for line in (folder / f"data.{part}").read_text(encoding="utf-8").splitlines():
+    for part in _WORDNET_PARTS:
+        for line in _lines(folder / f"data.{part}"):
             if line.startswith("  ") or " | " not in line:
                 continue
             gloss = line.split(" | ", 1)[1].strip()

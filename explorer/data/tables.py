@@ -29,7 +29,7 @@ def read_pairs(path: str | Path, *, score_range: tuple[float, float] | None = No
         DataError: The file cannot be read as such a table.
     """
     path = Path(path)
-    frame = _read_frame(path)
+    frame = read_frame(path)
     required = ["sentence1", "sentence2"] + (["score"] if score_range else [])
     for column in required:
         if column not in frame.columns:
@@ -49,23 +49,31 @@ def read_pairs(path: str | Path, *, score_range: tuple[float, float] | None = No
     return frame
 
 
-def _read_frame(path: Path) -> pd.DataFrame:
+def read_frame(path: Path) -> pd.DataFrame:
+    """Returns a table as it is, rows numbered from 0; csv and tsv as text throughout.
+
+    Raises:
+        DataError: The file is missing, damaged, not UTF-8 or of another kind.
+    """
     if not path.is_file():
         raise DataError(f"No file at {str(path)!r}; check the path.")
     try:
         if path.suffix in (".csv", ".tsv"):
             separator = "," if path.suffix == ".csv" else "\t"
-            return pd.read_csv(path, sep=separator, dtype=str, keep_default_na=False, encoding="utf-8")
+            frame = pd.read_csv(path, sep=separator, dtype=str, keep_default_na=False, encoding="utf-8")
+            if not isinstance(frame.index, pd.RangeIndex):
+                raise DataError(f"{path.name} has more fields in its rows than in its header; name every column.")
+            return frame
         if path.suffix == ".jsonl":
             return pd.read_json(path, lines=True, dtype=False, encoding="utf-8")
         if path.suffix == ".parquet":
-            return pd.read_parquet(path)
+            return pd.read_parquet(path).reset_index(drop=True)
     except UnicodeDecodeError as error:
         raise DataError(f"{path.name} is not UTF-8 text (byte {error.start}); save it as UTF-8.") from error
     except pd.errors.EmptyDataError as error:
         raise DataError(f"{path.name} is empty; a header line and at least one pair are needed.") from error
     except (ValueError, OSError, csv.Error) as error:
-        raise DataError(f"{path.name} cannot be read as {path.suffix[1:]}: {error}.") from error
+        raise DataError(f"{path.name} cannot be read as {path.suffix[1:]}: {str(error).strip()}.") from error
     raise DataError(f"{path.name} is of no known kind; use one of {', '.join(SUFFIXES)}.")
 
 
