@@ -1,0 +1,84 @@
+"""The page: a table of contents. A new tab is a file with `build(page)` and a line in TABS."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from explorer.encoders.registry import Registry
+from explorer.errors import EncoderError
+from explorer.figures.theme import css_variables
+from explorer.paths import ASSETS
+from explorer.ui import compare, explanations
+from explorer.ui.look import theme
+from explorer.ui.page import BARE, PRIVATE, Page, TabSpec, from_address
+
+TABS = (TabSpec("compare", "Compare", compare.build),)
+
+
+def build_app(registry: Registry, *, demo: bool = False, data: Path | None = None) -> gr.Blocks:
+    """Returns the page, not yet served.
+
+    Args:
+        registry: The encoders to show.
+        demo: Public mode: nothing is trained or written.
+        data: Folder of evaluation data; None if not given.
+    """
+    with gr.Blocks(title=explanations.TITLE, analytics_enabled=False) as blocks:
+        gr.HTML(explanations.header(), **BARE)
+        with gr.Tabs(elem_id="tabs") as tabs:
+            for spec in TABS:
+                with gr.Tab(spec.title, id=spec.id) as tab:
+                    spec.build(Page(blocks, tab, registry, demo, data))
+        if len(TABS) > 1:
+            blocks.load(open_tab, None, tabs, queue=False, **PRIVATE)
+    return blocks
+
+
+def open_tab(request: gr.Request) -> Any:
+    """Returns the tabs with the one open that the page's address names."""
+    asked = from_address(request, "tab")
+    return gr.Tabs(selected=asked) if asked in {spec.id for spec in TABS} else gr.skip()
+
+
+def launch_settings() -> dict[str, Any]:
+    """Returns the keyword arguments of `launch` that make the look, and keep the page to itself."""
+    return {
+        "theme": theme(),
+        "css": css_variables(),
+        "css_paths": [ASSETS / "app.css"],
+        "favicon_path": ASSETS / "favicon.svg",
+        "footer_links": ["api"],
+        "ssr_mode": False,
+    }
+
+
+def serve(*, host: str | None, port: int | None, share: bool, demo: bool, data: Path | None) -> None:
+    """Serves the page until interrupted; encoders load in the background meanwhile.
+
+    Args:
+        host: Address to listen on; None for gradio's choice, which is 127.0.0.1, or what a Space needs.
+        port: Port; None for the first free one from 7860.
+        share: Whether to open a public link too.
+        demo: See build_app.
+        data: See build_app.
+    """
+    registry = Registry()
+    blocks = build_app(registry, demo=demo, data=data)
+    try:
+        blocks.launch(server_name=host, server_port=port, share=share, prevent_thread_lock=True, **launch_settings())
+    except OSError as error:
+        raise SystemExit(f"Port {port or 7860} cannot be used: it is taken or not allowed. Choose another with --port.") from error
+    threading.Thread(target=warm_up, args=(registry,), daemon=True).start()
+    blocks.block_thread()
+
+
+def warm_up(registry: Registry) -> None:
+    """Loads every encoder, so that the first score need not wait; one that cannot be loaded is left to the page to report."""
+    for info in registry.scan()[0]:
+        with contextlib.suppress(EncoderError):
+            registry.load(info.name)

@@ -1,0 +1,45 @@
+"""How numbers and names are written on the page. Text in, text out."""
+
+from __future__ import annotations
+
+POOLINGS = {"mean": "average pooling", "cnn": "CNN pooling", "cls": "[CLS] vector"}
+FAMILIES = {"bert": "BERT", "albert": "ALBERT"}
+DASH = "\N{EN DASH}"
+MINUS = "\N{MINUS SIGN}"
+
+
+def cosine(value: float) -> str:
+    """Returns a cosine with three decimals and a real minus sign; never minus zero."""
+    written = f"{value:.3f}"
+    return written.replace("-", MINUS) if float(written) else "0.000"
+
+
+def percent(value: float) -> str:
+    """Returns a percentile, 0..100, as whole per cents, with one decimal where a whole number would hide the end."""
+    near_an_end = 0 < value < 1 or 99 < value < 100
+    return f"{min(max(value, 0.1), 99.9):.1f} %" if near_an_end else f"{value:.0f} %"
+
+
+def score(value: float | None) -> str:
+    """Returns a score x 100 with two decimals, or a dash."""
+    return DASH if value is None else f"{value:.2f}".replace("-", MINUS)
+
+
+def millions(count: int) -> str:
+    """Returns a number of weights in millions, two decimals."""
+    return f"{count / 1e6:.2f}"
+
+
+def mebibytes(size: int) -> str:
+    """Returns a file size in MiB, one decimal."""
+    return f"{size / 2**20:.1f}"
+
+
+def pooling(name: str) -> str:
+    """Returns a sentence layer in words."""
+    return POOLINGS.get(name, name)
+
+
+def family(name: str) -> str:
+    """Returns a backbone family as it is usually written."""
+    return FAMILIES.get(name, name)

@@ -1,0 +1,94 @@
+"""Makes the README's pictures: starts the app on a free port and photographs it in headless Chromium.
+
+    python scripts/screenshots.py [--out assets/screenshots] [--chromium /usr/bin/chromium]
+"""
+
+from __future__ import annotations
+
+import argparse
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Browser, sync_playwright
+
+ROOT = Path(__file__).resolve().parent.parent
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+WIDTHS = {1280: 860, 390: 844}
+SCORED = "document.querySelectorAll('.card').length > 0 && !document.querySelector('.card.empty')"
+
+
+@contextmanager
+def running_app(seconds: float = 60) -> Iterator[str]:
+    """Yields the address of an app started for the occasion; ends it afterwards.
+
+    Raises:
+        RuntimeError: It did not answer in time.
+    """
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen([sys.executable, str(ROOT / "app.py"), "--port", str(port)], cwd=ROOT)
+    try:
+        yield _wait(f"http://127.0.0.1:{port}", process, time.monotonic() + seconds)
+    finally:
+        process.terminate()
+        process.wait(timeout=10)
+
+
+def _wait(address: str, process: subprocess.Popen[bytes], deadline: float) -> str:
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with urllib.request.urlopen(address, timeout=5):
+                return address
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.2)
+    raise RuntimeError(f"The app did not answer at {address}.")
+
+
+def photograph(browser: Browser, address: str, mode: str, width: int, path: Path, *, whole: bool = False) -> None:
+    """Writes a picture of the first screen, or of the whole page, once every card has its score.
+
+    Args:
+        browser: Chromium.
+        address: Of the running app.
+        mode: "light" or "dark".
+        width: Of the window, in CSS pixels.
+        path: Where the png goes.
+        whole: Whether to take the page to its end.
+    """
+    page = browser.new_page(
+        viewport={"width": width, "height": WIDTHS[width]}, color_scheme="dark" if mode == "dark" else "light",
+        device_scale_factor=1.5 if width > 800 else 2,
+    )
+    page.goto(address)
+    page.wait_for_function(SCORED, timeout=60_000)
+    page.wait_for_timeout(300)
+    page.screenshot(path=path, full_page=whole)
+    page.close()
+
+
+def main() -> None:
+    """Reads the command line and takes every picture."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--out", type=Path, default=ROOT / "assets" / "screenshots")
+    parser.add_argument("--chromium", default=None, help="path of the browser (default: Playwright's own)")
+    parser.add_argument("--whole", action="store_true", help="photograph the page to its end, not the first screen")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    with running_app() as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=options.chromium, args=FLAGS)
+        for mode in ("light", "dark"):
+            for width in WIDTHS:
+                photograph(browser, address, mode, width, options.out / f"compare-{mode}-{width}.png", whole=options.whole)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
