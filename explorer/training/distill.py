@@ -230,7 +230,9 @@ def distill(config: DistillConfig, sentences: Sequence[str], *, resume: bool = F
     work = output / ".training"
     checkpoint = checkpoint_to_resume(work, resume)
     teacher, tokenizer = _load_teacher(config.teacher)
-    student = build_student(teacher, config.embedding_size)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(config.seed)  # only the pooler, which nothing reads, starts at random
+        student = build_student(teacher, config.embedding_size)
     # The backward pass of torch's fused attention is far slower than the plain one on a CPU in bf16 (2.5 times a step).
     student.set_attn_implementation("eager")
     config.save(output)
