@@ -13,7 +13,7 @@ from explorer.errors import DataError
 
 def test_read_sentences_of_a_text_file_are_distinct_and_tidy() -> None:
     assert read_sentences([DATA / "text.txt"]) == [
-        "A man plays the guitar.",
+        "The old man plays a red guitar.",
         "The dog runs to the river.",
         "Snow on the old mountain",
     ]
@@ -40,7 +40,7 @@ def test_read_sentences_of_wordnet_are_glosses_and_examples() -> None:
 
 def test_read_sentences_of_several_sources_counts_a_sentence_once() -> None:
     both = read_sentences([DATA / "text.txt", str(DATA / "pairs.tsv")])
-    assert both[0] == "A man plays the guitar."
+    assert both[0] == "The old man plays a red guitar."
     assert len(both) == len(set(both)) == 3 + 24 - 1
 
 

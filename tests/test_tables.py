@@ -27,7 +27,7 @@ def write(path: Path, content: str | bytes) -> Path:
 def test_read_pairs_keeps_the_files_order_and_types() -> None:
     frame = read_pairs(PAIRS, score_range=(0, 5))
     assert len(frame) == 12
-    assert frame["sentence1"].iloc[0] == "A man plays the guitar."
+    assert frame["sentence1"].iloc[0] == "The old man plays a red guitar."
     assert frame["sentence1"].iloc[-1] == 'The man said "no" to the boy.'
     assert frame["score"].dtype == "float64"
     assert frame["score"].iloc[2] == 4.0
