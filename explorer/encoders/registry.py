@@ -241,7 +241,7 @@ def read_json(path: Path) -> Any:
     Raises:
         EncoderError: The file is missing or is not json.
     """
-    where = f"{path.parent.name}/{path.name}"
+    where = _where(path)
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
@@ -256,7 +256,7 @@ def read_header(path: Path) -> dict[str, tuple[int, ...]]:
     Raises:
         EncoderError: The file is missing, damaged or cut short, or only a pickle lies in its place.
     """
-    where = f"{path.parent.name}/{path.name}"
+    where = _where(path)
     if not path.is_file():
         pickles = [p.name for p in path.parent.iterdir() if p.suffix in _PICKLES] if path.parent.is_dir() else []
         if pickles:
@@ -277,6 +277,12 @@ def read_header(path: Path) -> dict[str, tuple[int, ...]]:
         return {name: tuple(entry["shape"]) for name, entry in header.items()}
     except (ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
         raise EncoderError(f"{where} is damaged ({error}); copy it again.") from error
+
+
+def _where(path: Path) -> str:
+    """The path as a person knows it: from the encoder's own folder on."""
+    parts = path.parts[-3:] if path.parent.name[:1].isdigit() else path.parts[-2:]
+    return "/".join(parts)
 
 
 def _pooling_mode(layer: Mapping[str, Any]) -> str:
