@@ -2,6 +2,8 @@
 # make test    run every test     (make test ARGS="tests/encoders -x")
 # make check   style and types
 # make clean   remove the environment
+#
+# PYTHON=/path/to/python3.12 picks the interpreter of a new environment, TORCH_INDEX=URL the index that torch comes from.
 
 .DEFAULT_GOAL := run
 .PHONY: run test check clean
@@ -45,7 +47,7 @@ $(VENV)/.created:
 # torch goes first and alone: it is the largest package, and whichever build of it is already there is kept.
 $(VENV)/.run: requirements.txt $(VENV)/.created
 	@echo "Installing what requirements.txt lists into $(VENV) (a few minutes, once) ..."
-	@$(PIP) $$(grep '^torch==' requirements.txt)
+	@$(PIP) $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) $$(grep '^torch==' requirements.txt)
 	@$(PIP) -r requirements.txt
 	@touch $@
 
