@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -80,12 +80,15 @@ def train(config: TrainConfig, *, resume: bool = False) -> TrainResult:
         resume: Go on from the last checkpoint of the same output.
 
     Raises:
-        TrainingError: Nothing to resume, or the best checkpoint cannot be brought back whole.
+        TrainingError: Nothing to resume, other settings than the run had, or a best checkpoint that cannot be brought
+            back whole.
         DataError: A table cannot be used.
     """
     output = Path(config.output)
     work = output / ".training"
     checkpoint = checkpoint_to_resume(work, resume)
+    if checkpoint is not None:
+        _check_same(config, TrainConfig.load(output))
     train_pairs = read_pairs(config.train, score_range=(0, config.score_scale))
     dev_pairs = read_pairs(config.dev, score_range=(0, config.score_scale))
     encoder = build_encoder(config.backbone, config.pooling, max_length=config.max_length, seed=config.seed)
@@ -130,6 +133,13 @@ def train(config: TrainConfig, *, resume: bool = False) -> TrainResult:
         )
     shutil.rmtree(work)
     return TrainResult(encoder, measured, trainer.state.best_global_step, stopped=False)
+
+
+def _check_same(config: TrainConfig, before: TrainConfig) -> None:
+    changed = [field.name for field in fields(config) if getattr(config, field.name) != getattr(before, field.name)]
+    if changed:
+        old, new = getattr(before, changed[0]), getattr(config, changed[0])
+        raise TrainingError(f"The run was started with {changed[0]} {old!r}, not {new!r}; resume it as it was started.")
 
 
 def _arguments(config: TrainConfig, work: Path, rows: int, device: str) -> SentenceTransformerTrainingArguments:

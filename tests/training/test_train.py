@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,8 @@ def test_train_stopped_and_resumed_ends_like_one_run(
     assert (tmp_path / "halved" / ".training" / "checkpoint-4").is_dir()
     with pytest.raises(TrainingError, match="unfinished run"):
         train(config)
+    with pytest.raises(TrainingError, match="started with epochs 2, not 3"):
+        train(replace(config, epochs=3), resume=True)
     resumed = train(config, resume=True)
     assert not resumed.stopped
     assert resumed.best_step == whole.best_step
