@@ -18,7 +18,7 @@ from sentence_transformers import SentenceTransformer
 from explorer.encoders.precision import bf16_is_fast
 
 Progress = Callable[[int, int], None]
-_TOKENS_A_BATCH = 2048
+_TOKENS_A_BATCH = 1024
 # Texts are tokenised this many at a time, so that a long corpus shows progress and needs little memory.
 _TEXTS_A_RUN = 4096
 
@@ -79,8 +79,9 @@ def encode(
     device = encoder.device.type
     bf16 = resolve_precision(precision, device) is Precision.BFLOAT16
     done = 0
-    # One autocast block for all batches: its cast copies of the weights are made once.
-    with torch.inference_mode(), torch.autocast(device, torch.bfloat16) if bf16 else nullcontext():
+    # One autocast block for all batches, so that the weights are cast once; in inference mode they would be cast again for
+    # every batch.
+    with torch.no_grad(), torch.autocast(device, torch.bfloat16) if bf16 else nullcontext():
         for start in range(0, len(unique), _TEXTS_A_RUN):
             run = unique[start : start + _TEXTS_A_RUN]
             for rows, features in _batches(encoder, run, batch_size):
@@ -110,15 +111,24 @@ def _batches(
     encoder: SentenceTransformer, texts: list[str], batch_size: int
 ) -> Iterator[tuple[list[int], dict[str, torch.Tensor]]]:
     """Yields (rows, padded features), the longest texts first so that memory peaks at once and the ETA is not too rosy."""
-    tokenizer = encoder.tokenizer
-    encoded = tokenizer(texts, truncation=True, max_length=encoder.max_seq_length, verbose=False)
-    lengths = np.array([len(ids) for ids in encoded["input_ids"]])
+    encoded = encoder.tokenizer(texts, truncation=True, max_length=encoder.max_seq_length, verbose=False)
+    ids = [np.asarray(values, dtype=np.int64) for values in encoded["input_ids"]]
+    lengths = np.array([len(values) for values in ids])
     order = np.argsort(-lengths, kind="stable")
     start = 0
     while start < len(order):
-        size = max(1, min(batch_size, _TOKENS_A_BATCH // int(lengths[order[start]])))
-        rows = order[start : start + size].tolist()
-        batch = {key: [values[row] for row in rows] for key, values in encoded.items()}
-        features = tokenizer.pad(batch, return_tensors="pt", verbose=False)
-        yield rows, {key: value.to(encoder.device) for key, value in features.items()}
-        start += size
+        longest = int(lengths[order[start]])
+        rows = order[start : start + max(1, min(batch_size, _TOKENS_A_BATCH // longest))]
+        mask = np.arange(longest) < lengths[rows][:, None]
+        padded = np.full(mask.shape, encoder.tokenizer.pad_token_id, dtype=np.int64)
+        padded[mask] = np.concatenate([ids[row] for row in rows])
+        # Single sentences: every token is of type 0.
+        features = {
+            "input_ids": padded,
+            "attention_mask": mask.astype(np.int64),
+            "token_type_ids": np.zeros_like(padded),
+        }
+        if "token_type_ids" not in encoded:
+            del features["token_type_ids"]
+        yield rows.tolist(), {key: torch.from_numpy(value).to(encoder.device) for key, value in features.items()}
+        start += len(rows)
