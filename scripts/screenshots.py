@@ -1,6 +1,6 @@
 """Makes the README's pictures: starts the app on a free port and photographs it in headless Chromium.
 
-    python scripts/screenshots.py [--out assets/screenshots] [--chromium /usr/bin/chromium]
+python scripts/screenshots.py [--out assets/screenshots] [--chromium /usr/bin/chromium]
 """
 
 from __future__ import annotations
@@ -19,7 +19,13 @@ from pathlib import Path
 from playwright.sync_api import Browser, sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 WIDTHS = {1280: 860, 390: 844}
 SCORED = "document.querySelectorAll('.card').length > 0 && !document.querySelector('.card.empty')"
 
@@ -64,7 +70,8 @@ def photograph(browser: Browser, address: str, mode: str, width: int, path: Path
         whole: Whether to take the page to its end.
     """
     page = browser.new_page(
-        viewport={"width": width, "height": WIDTHS[width]}, color_scheme="dark" if mode == "dark" else "light",
+        viewport={"width": width, "height": WIDTHS[width]},
+        color_scheme="dark" if mode == "dark" else "light",
         device_scale_factor=1.5 if width > 800 else 2,
     )
     page.goto(address)
@@ -86,7 +93,9 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=options.chromium, args=FLAGS)
         for mode in ("light", "dark"):
             for width in WIDTHS:
-                photograph(browser, address, mode, width, options.out / f"compare-{mode}-{width}.png", whole=options.whole)
+                photograph(
+                    browser, address, mode, width, options.out / f"compare-{mode}-{width}.png", whole=options.whole
+                )
         browser.close()
 
 

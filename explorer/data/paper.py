@@ -65,7 +65,9 @@ def published_score(family: str, pooling: str, training: str = "stsb") -> Publis
 @cache
 def _siamese_rows() -> dict[tuple[str, str, str], PublishedScore]:
     rows = (
-        PublishedScore(str(row.backbone), str(row.embedding), str(row.training), float(row.spearman), float(row.pearson))
+        PublishedScore(
+            str(row.backbone), str(row.embedding), str(row.training), float(row.spearman), float(row.pearson)
+        )
         for row in read_table("table1").itertuples()
     )
     return {(row.backbone, row.embedding, row.training): row for row in rows}

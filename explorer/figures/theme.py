@@ -10,7 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
-SANS = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", "Liberation Sans", Arial, sans-serif'
+SANS = (
+    'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", "Liberation Sans", Arial, sans-serif'
+)
 MONO = 'ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", "DejaVu Sans Mono", monospace'
 
 
@@ -120,11 +122,16 @@ class Named(Protocol):
     """What an identity is made from; encoder metadata fits."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The encoder's own name."""
+
     @property
-    def family(self) -> str: ...
+    def family(self) -> str:
+        """Its backbone's model type."""
+
     @property
-    def pooling(self) -> str: ...
+    def pooling(self) -> str:
+        """Its sentence layer."""
 
 
 def identities(encoders: Iterable[Named]) -> dict[str, Identity]:

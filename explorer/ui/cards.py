@@ -42,7 +42,8 @@ def cards(
         else:
             made.append(_card(info, looks[info.name], None, waiting))
             waiting = waiting and "Waiting for the encoder before it."
-    return tag("div", *made, cls="cards", role="list", aria_label="Scores, one card an encoder")
+    heading = tag("h2", "Scores", cls="unseen")
+    return tag("section", heading, tag("div", *made, cls="cards", role="list"))
 
 
 def name_plate(name: str, look: Identity) -> Html:
@@ -121,7 +122,9 @@ def _pieces(number: int, score: PairScore | None) -> Html:
     ]
     count = sum(end > start for start, end in read.offsets) if read else 0
     total = f" of {count + read.truncated:,}" if read and read.truncated else ""
-    heading = f"Sentence {number}: {count:,}{total} word piece{'' if count == 1 else 's'}" if read else f"Sentence {number}"
+    heading = (
+        f"Sentence {number}: {count:,}{total} word piece{'' if count == 1 else 's'}" if read else f"Sentence {number}"
+    )
     # Not focusable unless long: a box that scrolls must be reachable by keyboard, others need not be.
     long = count > 14
     box = tag(
@@ -149,5 +152,3 @@ def notice(text: str, lead: str = "") -> Html:
 def working(text: str) -> Html:
     """Returns a sentence on what is being done; the style sheet shows it only after 300 ms."""
     return tag("p", tag("span", text), cls="message working", role="status")
-
-

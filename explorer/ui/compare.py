@@ -38,9 +38,10 @@ def build(page: Page) -> None:
     with gr.Row(elem_classes="act"):
         button = gr.Button("Score", variant="primary", elem_id="score", scale=0, min_width=140)
         status = gr.HTML(note_on(first.value, second.value, examples), elem_id="status", **BARE)
-    with gr.Row(elem_classes="pills", elem_id="examples"):
+    with gr.Row(elem_classes="contrasts"):
         gr.HTML(explanations.try_label(), **BARE)
-        pills = [gr.Button(example.kind, size="sm", elem_classes="pill", min_width=0) for example in examples]
+        with gr.Row(elem_classes="pills", elem_id="examples"):
+            pills = [gr.Button(example.kind, size="sm", elem_classes="pill", min_width=0) for example in examples]
     results = gr.HTML(cards(infos, {}, waiting="Getting ready."), elem_id="results", **BARE)
     with gr.Accordion("Choose encoders", open=False, elem_classes="quiet"):
         chosen = gr.CheckboxGroup(names, value=names, label="Encoders to score with", elem_id="encoders")

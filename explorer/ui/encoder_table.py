@@ -54,20 +54,21 @@ def _table(infos: Sequence[EncoderInfo]) -> Html:
 
 
 def _head() -> Html:
-    groups = tag("tr", tag("th", colspan=len(_COLUMNS)), tag("th", _PAPER_GROUP, colspan=2, scope="colgroup", cls="paper"))
+    groups = tag(
+        "tr", tag("th", colspan=len(_COLUMNS)), tag("th", _PAPER_GROUP, colspan=2, scope="colgroup", cls="paper")
+    )
     names = [
         tag("th", name, tag("small", unit) if unit else None, scope="col", cls="" if i < _TEXT_COLUMNS else "number")
         for i, (name, unit) in enumerate(_COLUMNS)
     ]
     paper = [
-        tag("th", "Its encoder", scope="col", cls="paper"),
+        tag("th", "Encoder", scope="col", cls="paper"),
         tag("th", "STSb test", tag("small", "\N{GREEK SMALL LETTER RHO} × 100"), scope="col", cls="number paper"),
     ]
     return tag("thead", groups, tag("tr", *names, *paper))
 
 
 def _cells(info: EncoderInfo) -> list[Html]:
-    texts = (info.backbone, words.pooling(info.pooling))
     numbers = (
         words.millions(info.parameters),
         f"{info.embedding_dimension:,}",
@@ -76,9 +77,12 @@ def _cells(info: EncoderInfo) -> list[Html]:
         words.score(info.scores.get("stsb_test_spearman")),
     )
     published = published_score(info.family, info.pooling)
-    kind, value = (f"{published.backbone}-base, {published.embedding}", published.spearman) if published else ("none", None)
+    kind, value = (
+        (f"{published.backbone}-base, {published.embedding}", published.spearman) if published else ("none", None)
+    )
     return [
-        *(tag("td", text) for text in texts),
+        tag("td", info.backbone),
+        tag("td", words.pooling(info.pooling), cls="kind"),
         *(tag("td", number, cls="number") for number in numbers),
         tag("td", kind, cls="paper"),
         tag("td", words.score(value), cls="number paper"),
@@ -88,7 +92,14 @@ def _cells(info: EncoderInfo) -> list[Html]:
 def _problems(problems: Sequence[Problem]) -> Html | None:
     if not problems:
         return None
-    lines = [tag("li", tag("strong", problem.name), " ", problem.message) for problem in problems]
+    lines = [
+        tag(
+            "li",
+            None if problem.message.startswith(problem.name) else tag("strong", f"{problem.name}: "),
+            problem.message,
+        )
+        for problem in problems
+    ]
     plural = "1 folder" if len(problems) == 1 else f"{len(problems)} folders"
     return tag(
         "div",
@@ -99,4 +110,8 @@ def _problems(problems: Sequence[Problem]) -> Html | None:
 
 
 def _nothing() -> Html:
-    return tag("p", "No encoder is here. Put a sentence-transformers folder into checkpoints/ and reload the page.", cls="nothing")
+    return tag(
+        "p",
+        "No encoder is here. Put a sentence-transformers folder into checkpoints/ and reload the page.",
+        cls="nothing",
+    )

@@ -30,14 +30,14 @@ def for_person(show: Callable[..., Any]) -> Callable[[Callable[..., Any]], Calla
         def guarded(*args: Any, **kwargs: Any) -> Any:
             try:
                 return handler(*args, **kwargs)
-            except Exception as error:  # the edge of the process: whatever happened, a person must be told
+            except Exception as error:  # noqa: BLE001 - the edge of the process: whatever happened, a person must be told
                 return show(_message(error, handler), *args, **kwargs)
 
         @functools.wraps(handler)
         def guarded_generator(*args: Any, **kwargs: Any) -> Iterator[Any]:
             try:
                 yield from handler(*args, **kwargs)
-            except Exception as error:  # likewise
+            except Exception as error:  # noqa: BLE001 - likewise
                 yield show(_message(error, handler), *args, **kwargs)
 
         return guarded_generator if inspect.isgeneratorfunction(handler) else guarded

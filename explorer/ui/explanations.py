@@ -64,7 +64,8 @@ def why() -> Html:
     """Returns the three terms, and more for those who open it."""
     terms = [tag("div", tag("h3", term), tag("p", text)) for term, text in _WHY]
     more = tag("details", tag("summary", "What am I looking at?"), *(tag("p", text) for text in _MORE))
-    return tag("section", tag("div", *terms, cls="terms"), more, cls="why")
+    heading = tag("h2", "How to read the scores", cls="unseen")
+    return tag("section", heading, tag("div", *terms, cls="terms"), more, cls="why")
 
 
 def pieces_heading() -> Html:

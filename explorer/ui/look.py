@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import gradio as gr
 
-from explorer.figures.theme import MONO, SANS
+from explorer.figures.theme import DARK, LIGHT, MONO, SANS
 
 # Gradio's variable -> one of ours; both modes follow, since ours change with the mode.
 _VARIABLES = {
-    "body_background_fill": "paper",
-    "body_text_color": "ink",
     "body_text_color_subdued": "muted",
     "background_fill_primary": "surface",
     "background_fill_secondary": "sunken",
@@ -60,6 +58,11 @@ _VARIABLES = {
     "loader_color": "action",
 }
 _PLAIN = {
+    # As values, since the empty page is painted before our variables arrive.
+    "body_background_fill": LIGHT.paper,
+    "body_background_fill_dark": DARK.paper,
+    "body_text_color": LIGHT.ink,
+    "body_text_color_dark": DARK.ink,
     "block_shadow": "none",
     "input_shadow": "none",
     "input_shadow_focus": "none",

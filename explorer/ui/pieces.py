@@ -36,7 +36,14 @@ def _sentence(number: int, scores: Sequence[PairScore]) -> Html:
     return tag(
         "div",
         tag("h4", f"Sentence {number}"),
-        tag("div", *lines, cls="scroll", tabindex="0", role="region", aria_label=f"Word pieces of sentence {number}, aligned"),
+        tag(
+            "div",
+            *lines,
+            cls="scroll",
+            tabindex="0",
+            role="region",
+            aria_label=f"Word pieces of sentence {number}, aligned",
+        ),
     )
 
 

@@ -1,0 +1,36 @@
+"""What every tab is given: opening late, and the address."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import gradio as gr
+
+from explorer.encoders.registry import Registry
+from explorer.ui.page import Page, from_address, load_on_open, remember_in_address
+
+
+def test_load_on_open_runs_the_handler_once_a_session(tmp_path: Path) -> None:
+    calls = []
+    with gr.Blocks() as blocks, gr.Tab("Late") as tab:
+        text = gr.Textbox()
+        load_on_open(Page(blocks, tab, Registry([tmp_path])), lambda: calls.append(1) or "made", [text])
+    (event,) = blocks.fns.values()
+    assert event.api_visibility == "private"
+    assert event.fn(False) == (True, "made")
+    opened, left = event.fn(True)
+    assert opened is True
+    assert left == gr.skip()
+    assert calls == [1]
+
+
+def test_from_address_reads_one_name() -> None:
+    request = SimpleNamespace(query_params={"s1": "a b", "s2": ""})
+    assert from_address(request, "s1") == "a b"
+    assert from_address(request, "s2") is None
+    assert from_address(None, "s1") is None
+
+
+def test_remember_in_address_names_its_parameters() -> None:
+    assert "['s1', 's2']" in remember_in_address(("s1", "s2"))
