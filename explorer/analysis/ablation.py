@@ -82,7 +82,7 @@ def without_each_filter(head: CNNPooling, activations: CNNActivations, layer: in
     convolution = head.convolutions[layer]
     values = activations.layers[layer - 1].permute(2, 0, 3, 1).contiguous()  # (T_l, 1, H, C_l)
     pooled, _ = max_pool(values, None)
-    weight, bias = convolution.weight.to(values.dtype), convolution.bias.to(values.dtype)
+    weight, bias = (parameter.to(values.dtype) for parameter in convolution.parameters())
     whole = convolve(pooled, weight, bias)
     size = max(1, _ROWS_AT_ONCE // (len(pooled) * pooled.shape[2]))
     parts = []

@@ -127,7 +127,8 @@ class CNNPooling(Module):
             z = z if index == 0 else torch.tanh(z)
             if mask is not None:
                 z = z.masked_fill(~mask[..., None, None], 0.0)
-            z = convolve(z, convolution.weight.to(z.dtype), convolution.bias.to(z.dtype))
+            weight, bias = convolution.parameters()
+            z = convolve(z, weight.to(z.dtype), bias.to(z.dtype))
             if keep:
                 layers.append(_shown(torch.tanh(z), mask))
                 masks.append(mask.T if mask is not None else z.new_ones(z.shape[1::-1], dtype=torch.bool))

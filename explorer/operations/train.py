@@ -15,13 +15,14 @@ from sentence_transformers import SentenceTransformer
 from explorer.analysis.sts import correlate
 from explorer.data.tables import read_pairs
 from explorer.encoders.encode import Precision
-from explorer.encoders.registry import FACTS_FILE, REFERENCE_FILE
+from explorer.encoders.registry import FACTS_FILE, REFERENCE_FILE, EncoderInfo
+from explorer.errors import EncoderError
 from explorer.operations.evaluate import cosines_of
 from explorer.operations.reference import reference_table
 from explorer.training.card import model_card
 from explorer.training.config import CONFIG_FILE, TrainConfig
 from explorer.training.distill import DISTILL_FILE
-from explorer.training.export import count_parameters, save_encoder
+from explorer.training.export import count_parameters, refresh_code, save_encoder
 from explorer.training.train import TrainResult, train
 
 
@@ -50,7 +51,8 @@ def publish(result: TrainResult, config: TrainConfig, tables: dict[str, pd.DataF
     """Writes the finished encoder; every figure is measured on the weights as they are stored (float16, read as float32)."""
     output = Path(config.output)
     stored = deepcopy(result.encoder).cpu().eval()
-    stored[0].auto_model.set_attn_implementation("sdpa")
+    backbone: Any = stored[0].auto_model
+    backbone.set_attn_implementation("sdpa")
     stored = stored.half().float()
     facts = _facts(stored, result, config, command)
     for split, pairs in tables.items():
@@ -67,8 +69,25 @@ def publish(result: TrainResult, config: TrainConfig, tables: dict[str, pd.DataF
     save_encoder(stored, output, files)
 
 
+def rewrite_card(info: EncoderInfo) -> Path:
+    """Writes an encoder's model card anew from its facts, and this version of the CNN's code beside it; returns the card.
+
+    Raises:
+        EncoderError: The encoder has no facts, since it was not trained here.
+    """
+    if "architecture" not in info.facts:
+        raise EncoderError(
+            f"{info.name} has no {FACTS_FILE} from a training here, so there is nothing to make a card from."
+        )
+    card = info.folder / "README.md"
+    card.write_text(model_card(info.name, dict(info.facts)), encoding="utf-8")
+    refresh_code(info.folder)
+    return card
+
+
 def _facts(encoder: SentenceTransformer, result: TrainResult, config: TrainConfig, command: str) -> dict[str, Any]:
-    model = encoder[0].auto_model.config
+    backbone: Any = encoder[0].auto_model
+    model = backbone.config
     family = model.model_type
     label = (
         config.backbone_label

@@ -7,13 +7,14 @@ import shutil
 from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
+from typing import Any
 
-import torch
 from sentence_transformers import SentenceTransformer
 
 from explorer.encoders import cnn_pooling
 
 # The module's code lies in the folder's root under this name, so that the folder also loads where this project is not.
+PORTABLE_FILE = "cnn_pooling.py"
 PORTABLE_TYPE = "cnn_pooling.CNNPooling"
 
 
@@ -48,9 +49,15 @@ def replace_folder(aside: Path, folder: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
+def refresh_code(folder: Path) -> None:
+    """Lays this version of the sentence layer's code into a CNN encoder's folder."""
+    if (folder / PORTABLE_FILE).is_file():
+        shutil.copyfile(cnn_pooling.__file__, folder / PORTABLE_FILE)
+
+
 def count_parameters(encoder: SentenceTransformer) -> dict[str, int]:
     """Returns the number of weights by part: embeddings, layers, sentence_layer; the unread pooler is left out."""
-    backbone: torch.nn.Module = encoder[0].auto_model
+    backbone: Any = encoder[0].auto_model
     counts = {"embeddings": 0, "layers": 0}
     for name, parameter in backbone.named_parameters():
         if not name.startswith("pooler."):
@@ -65,5 +72,5 @@ def _make_portable(folder: Path) -> None:
     for module in modules:
         if module["type"].endswith(".CNNPooling"):
             module["type"] = PORTABLE_TYPE
-            shutil.copyfile(cnn_pooling.__file__, folder / "cnn_pooling.py")
+            shutil.copyfile(cnn_pooling.__file__, folder / PORTABLE_FILE)
     path.write_text(json.dumps(modules, indent=2) + "\n", encoding="utf-8")
