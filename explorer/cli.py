@@ -88,6 +88,9 @@ def _parser() -> argparse.ArgumentParser:
     reference = _command(commands, "reference", _reference, "write an encoder's reference distributions of cosines")
     reference.add_argument("--data", type=Path, required=True, help="folder with stsb/dev.tsv")
     _add_encoders(reference)
+
+    card = _command(commands, "card", _card, "write encoders' model cards anew from their facts")
+    _add_encoders(card)
     return parser
 
 
@@ -260,6 +263,13 @@ def _reference(options: argparse.Namespace) -> None:
         table = reference_table(registry.load(info.name), pairs, progress=_bar(info.name))
         table.to_csv(info.folder / REFERENCE_FILE, sep="\t", index=False)
         print(f"Wrote {info.folder / REFERENCE_FILE}.", file=sys.stderr)
+
+
+def _card(options: argparse.Namespace) -> None:
+    from explorer.operations.train import rewrite_card
+
+    for info in _registry(options).choose(_names(options)):
+        print(f"Wrote {rewrite_card(info)}.", file=sys.stderr)
 
 
 def _command_line() -> str:

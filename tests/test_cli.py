@@ -88,6 +88,11 @@ def test_train_writes_an_encoder_with_its_card(
     assert "stsb/train.tsv: 3 pairs" in card
     assert "python -m explorer" in card
     assert "red ball" not in card  # no training sentence
+    (output / "README.md").write_text("lost")
+    (output / "cnn_pooling.py").write_text("old")
+    assert main(["card", "--checkpoints", str(output.parent)]) == 0
+    assert (output / "README.md").read_text() == card
+    assert "class CNNPooling" in (output / "cnn_pooling.py").read_text()
     (scored,) = _json(capsys, "score", "a dog", "a cat", "--checkpoints", str(output.parent))
     assert scored["percentile_stsb"] is not None
 
@@ -101,6 +106,7 @@ def test_train_writes_an_encoder_with_its_card(
         (["evaluate", "--data", "/nowhere"], "No file at"),
         (["evaluate", "--data", "/nowhere", "--tasks", "mnli"], "Unknown task 'mnli'"),
         (["encode", "/nowhere.txt", "--encoder", "bert-mean", "--output", "x.npy"], "cannot be read"),
+        (["card"], "bert-mean has no explorer.json"),
         (["distill", "--teacher", "x", "--text", "/nowhere.pdf", "--output", "y"], "No text source"),
     ],
 )
