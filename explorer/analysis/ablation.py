@@ -1,6 +1,6 @@
 """What a filter matters to a pair: the change in cosine when its activations are set to zero in both sentences.
 
-Starts from the activations of the whole forward pass and runs only the layers after the filter's own.
+One forward pass of the whole CNN, then only the layers after the filter's own; the backbone is never run.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class Ablation:
         return np.argsort(-np.abs(self.changes), kind="stable")
 
 
-def ablate(head: CNNPooling, activations1: CNNActivations, activations2: CNNActivations, layer: int) -> Ablation:
+def ablate(head: CNNPooling, states1: Tensor, states2: Tensor, layer: int) -> Ablation:
     """Returns a pair's cosine without each filter of one layer in turn.
 
     Args:
         head: The CNN both sentences went through.
-        activations1: Of one sentence without padding.
-        activations2: Of the other.
+        states1: (1, T1, H) float, the last hidden states of one sentence, no padding.
+        states2: (1, T2, H) float, those of the other.
         layer: 1 to one before the last; the last has a single filter, and without it there is no vector.
 
     Raises:
@@ -61,10 +61,11 @@ def ablate(head: CNNPooling, activations1: CNNActivations, activations2: CNNActi
     if not 1 <= layer < last:
         raise SettingError(f"There is no layer {layer}; use 1 to {last - 1}.")
     with torch.no_grad():
-        without1, without2 = (without_each_filter(head, a, layer) for a in (activations1, activations2))
-    whole1, whole2 = (a.embedding.numpy(force=True) for a in (activations1, activations2))
+        wholes = [head.activations(states, torch.ones(states.shape[:2])) for states in (states1, states2)]
+        without1, without2 = (without_each_filter(head, whole, layer).numpy(force=True) for whole in wholes)
+    whole1, whole2 = (whole.embedding.numpy(force=True) for whole in wholes)
     cosine = float(cosine_of_pairs(whole1, whole2)[0])
-    cosines = cosine_of_pairs(without1.numpy(force=True), without2.numpy(force=True))
+    cosines = cosine_of_pairs(without1, without2)
     return Ablation(layer, cosine, cosines, cosines - cosine)
 
 

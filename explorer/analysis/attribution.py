@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 from sentence_transformers.sentence_transformer.modules import Pooling
 from torch import Tensor
 
+from explorer.analysis.filters import sentence_activations
 from explorer.encoders.cnn_pooling import CNNPooling
 from explorer.errors import EncoderError
 
 MAX_RESIDUAL = 0.01
 # Steps are doubled until the residual is this small, or there are _MAX_STEPS.
 _GOOD_RESIDUAL = 0.002
-_FIRST_STEPS, _MAX_STEPS = 16, 512
-_TOKENS_AT_ONCE = 1024
+_FIRST_STEPS, _MAX_STEPS = 8, 512
+_TOKENS_AT_ONCE = 256
 # Below this magnitude of a cosine its residual is measured against this instead, as 1 % of nothing is nothing.
 _SMALL_COSINE = 0.1
 
@@ -97,7 +98,9 @@ def sentence_parts(layer: CNNPooling | Pooling, states: Tensor) -> SentenceParts
     elif layer.pooling_mode == "cls":
         weights = np.eye(1, length)[0]
     else:
-        raise EncoderError(f"The sentence layer {layer.pooling_mode!r} cannot be split by words; use mean, cls or the CNN.")
+        raise EncoderError(
+            f"The sentence layer {layer.pooling_mode!r} cannot be split by words; use mean, cls or the CNN."
+        )
     parts = weights[:, None] * states[0].double().cpu().numpy()
     return _parts(parts, np.zeros(parts.shape[1]), parts.sum(0), weights, "exact", 0)
 
@@ -105,21 +108,24 @@ def sentence_parts(layer: CNNPooling | Pooling, states: Tensor) -> SentenceParts
 def pair_contributions(first: SentenceParts, second: SentenceParts) -> PairContributions:
     """Returns the cosine of two sentence vectors as a matrix, word pieces of the first by word pieces of the second.
 
+    Args:
+        first: One sentence.
+        second: The other, split by the same encoder.
+
     Raises:
         EncoderError: The matrix misses the cosine by more than MAX_RESIDUAL, or a vector is zero.
     """
     lengths = float(np.linalg.norm(first.vector) * np.linalg.norm(second.vector))
     if not lengths > 0:
         raise EncoderError("A sentence vector is zero, so the pair has no cosine to take apart.")
-    has_baseline = bool(first.baseline.any() or second.baseline.any())
+    has_baseline = "exact" not in (first.method, second.method)
     rows, columns = (np.vstack([s.parts, s.baseline]) if has_baseline else s.parts for s in (first, second))
     matrix = rows @ columns.T / lengths
     cosine, total = float(first.vector @ second.vector) / lengths, float(matrix.sum())
     residual = abs(total - cosine) / max(abs(cosine), _SMALL_COSINE)
     steps = max(first.steps, second.steps)
     _refuse(residual, steps)
-    method = first.method if first.method == second.method else f"{first.method}, {second.method}"
-    return PairContributions(matrix, has_baseline, cosine, total, residual, method, steps)
+    return PairContributions(matrix, has_baseline, cosine, total, residual, first.method, steps)
 
 
 def _cnn_parts(head: CNNPooling, states: Tensor) -> SentenceParts:
@@ -128,11 +134,9 @@ def _cnn_parts(head: CNNPooling, states: Tensor) -> SentenceParts:
     Source: Sundararajan, Taly, Yan 2017, arXiv 1703.01365. No filter mixes hidden dimensions, so the gradient of the
     vector's sum holds every dimension's own gradient, and one backward pass serves the whole vector.
     """
-    # Everything must be an ordinary tensor of its own: states may come out of inference mode.
-    tokens = states.detach().double().clone()
-    mask = torch.ones(tokens.shape[:2], dtype=torch.long, device=tokens.device)
-    with torch.no_grad():
-        vector, baseline = (_array(head.activations(x, mask).embedding[0]) for x in (tokens, torch.zeros_like(tokens)))
+    # A copy: states may come out of inference mode, where nothing can be differentiated.
+    tokens = states.detach().clone()
+    vector, baseline = (_array(sentence_activations(head, x).embedding[0]) for x in (tokens, torch.zeros_like(tokens)))
     steps = _FIRST_STEPS
     while True:
         gradient, magnitude = _path_gradients(head, tokens, steps)
@@ -151,7 +155,7 @@ def _path_gradients(head: CNNPooling, tokens: Tensor, steps: int) -> tuple[NDArr
 
     Args:
         head: The CNN.
-        tokens: (1, T, H) float64.
+        tokens: (1, T, H) float.
         steps: Gauss-Legendre points.
     """
     points, shares = np.polynomial.legendre.leggauss(steps)
@@ -159,7 +163,7 @@ def _path_gradients(head: CNNPooling, tokens: Tensor, steps: int) -> tuple[NDArr
     gradient, magnitude = torch.zeros_like(tokens[0]), torch.zeros_like(tokens[0])
     size = max(1, _TOKENS_AT_ONCE // tokens.shape[1])
     for start in range(0, steps, size):
-        at, share = (torch.as_tensor(x[start : start + size], device=tokens.device) for x in (points, shares))
+        at, share = (torch.as_tensor(x[start : start + size]).to(tokens) for x in (points, shares))
         inputs = (at[:, None, None] * tokens).requires_grad_(True)
         mask = torch.ones(inputs.shape[:2], dtype=torch.long, device=tokens.device)
         with torch.enable_grad():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import cast
 
 import numpy as np
 import torch
@@ -92,7 +93,7 @@ def check_choice(head: CNNPooling, layer: int, filter: int | None = None, dimens
 
 
 def summarise(values: Tensor, summary: Summary | str, dimension: int | None = None) -> Tensor:
-    """Returns one number a cell, (..., H) to (...) float, at least float32.
+    """Returns one number a cell, (..., H) to (...), in the float type of the values.
 
     Args:
         values: (..., H) float activations in [-1, 1].
@@ -103,17 +104,16 @@ def summarise(values: Tensor, summary: Summary | str, dimension: int | None = No
         SettingError: An unknown summary, or no hidden dimension where one is needed.
     """
     kind = read_summary(summary)
-    dtype = torch.promote_types(values.dtype, torch.float32)
     if kind is Summary.MEAN:
-        return values.mean(-1, dtype=dtype)
+        return values.mean(-1)
     if kind is Summary.MAGNITUDE:
-        return torch.linalg.vector_norm(values, 1, dim=-1, dtype=dtype) / values.shape[-1]
+        return values.abs().mean(-1)
     if kind is Summary.MAXIMUM:
-        return torch.linalg.vector_norm(values, float("inf"), dim=-1, dtype=dtype)
+        return values.abs().amax(-1)
     if dimension is None:
         raise SettingError("Choose the hidden dimension to show, or another summary.")
     _check_range("hidden dimension", dimension, 0, values.shape[-1] - 1)
-    return values[..., dimension].to(dtype)
+    return values[..., dimension]
 
 
 def read_summary(summary: Summary | str) -> Summary:
@@ -139,7 +139,13 @@ def layer_maps(
 
 
 def cell_arithmetic(
-    head: CNNPooling, states: Tensor, activations: CNNActivations, layer: int, filter: int, position: int, dimension: int
+    head: CNNPooling,
+    states: Tensor,
+    activations: CNNActivations,
+    layer: int,
+    filter: int,
+    position: int,
+    dimension: int,
 ) -> CellArithmetic:
     """Returns the arithmetic behind one activation, from the values the forward pass handed out.
 
@@ -160,11 +166,11 @@ def cell_arithmetic(
     _check_range(f"position in layer {layer}", position, 0, values.shape[2] - 1)
     before = states if layer == 1 else activations.layers[layer - 2][0, :, :, dimension].T
     before = before[0, :, dimension, None] if layer == 1 else before  # (T_{l-1}, C_in)
-    convolution = head.convolutions[layer - 1]
+    convolution = cast(torch.nn.Conv1d, head.convolutions[layer - 1])
     weights = _array(convolution.weight[filter].T)
     inputs, sources = _window(_array(before), position, len(weights))
     products = inputs * weights
-    total, bias = float(products.sum()), float(convolution.bias[filter])
+    total, bias = float(products.sum()), float(_array(cast(Tensor, convolution.bias))[filter])
     return CellArithmetic(
         layer=layer,
         filter=filter,
@@ -182,9 +188,7 @@ def cell_arithmetic(
     )
 
 
-def _window(
-    before: NDArray[np.float64], position: int, kernel: int
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _window(before: NDArray[np.float64], position: int, kernel: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Max-pools the layer before, (T_{l-1}, C_in), under one kernel; see CellArithmetic for the results."""
     inputs = np.zeros((kernel, before.shape[1]))
     sources = np.full((kernel, before.shape[1]), -1, dtype=np.int64)

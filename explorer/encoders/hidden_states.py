@@ -5,7 +5,7 @@ Changes neither half and knows nothing of what is done with the states.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 
 import numpy as np
@@ -55,27 +55,34 @@ def cnn_layer(encoder: SentenceTransformer, name: str) -> CNNPooling:
 
 def last_hidden_states(encoder: SentenceTransformer, text: str) -> Tensor:
     """Returns (1, T, H) float32, special tokens included and no padding; cut at the encoder's longest input."""
-    ((_, states),) = hidden_state_batches(encoder, [text], precision=Precision.FLOAT32)
-    return states
+    found: list[Tensor] = []
+    run_backbone(encoder, [text], lambda _, states: found.append(states), precision=Precision.FLOAT32)
+    return found[0]
 
 
-def hidden_state_batches(
-    encoder: SentenceTransformer, texts: Sequence[str], *, precision: Precision | str = Precision.AUTO
-) -> Iterator[tuple[list[int], Tensor]]:
-    """Yields (rows of the texts, their last hidden states (B, T, H)), sentences of one length at a time: no padding.
+def run_backbone(
+    encoder: SentenceTransformer,
+    texts: Sequence[str],
+    visit: Callable[[list[int], Tensor], None],
+    *,
+    precision: Precision | str = Precision.AUTO,
+) -> None:
+    """Hands out the last hidden states of many texts, those of one length at a time so that nothing is padded.
 
     Args:
         encoder: A Transformer and a sentence layer, in float32.
         texts: Any number of strings; longer ones are cut at the encoder's longest input.
-        precision: Of the backbone's matrix products; see Precision. The states come in its float type.
+        visit: Called with B rows of the texts and their states (B, T, H) float, without gradients and, for bfloat16, under
+            autocast, so that a sentence layer run by it has the precision it has in `encode`.
+        precision: See Precision.
     """
     device = encoder.device.type
     bf16 = resolve_precision(precision, device) is Precision.BFLOAT16
-    for start in range(0, len(texts), _TEXTS_A_RUN):
-        for rows, features in _batches(encoder, texts[start : start + _TEXTS_A_RUN]):
-            with torch.inference_mode(), torch.autocast(device, torch.bfloat16) if bf16 else nullcontext():
-                states = encoder[0](features)["token_embeddings"]
-            yield [start + row for row in rows], states.bfloat16() if bf16 else states
+    # One autocast block for all batches: its cast copies of the weights are made once (in inference mode, every time).
+    with torch.no_grad(), torch.autocast(device, torch.bfloat16) if bf16 else nullcontext():
+        for start in range(0, len(texts), _TEXTS_A_RUN):
+            for rows, features in _batches(encoder, texts[start : start + _TEXTS_A_RUN]):
+                visit([start + row for row in rows], encoder[0](features)["token_embeddings"])
 
 
 def _batches(encoder: SentenceTransformer, texts: Sequence[str]) -> Iterator[tuple[list[int], dict[str, Tensor]]]:

@@ -9,12 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from sentence_transformers import SentenceTransformer
 
 from explorer.analysis.ablation import Ablation, ablate
-from explorer.analysis.alignment import Alignment, align
 from explorer.analysis.attribution import PairContributions, SentenceParts, pair_contributions, sentence_parts
 from explorer.analysis.filters import (
     SUMMARY_WORDS,
@@ -27,6 +25,7 @@ from explorer.analysis.filters import (
     sentence_activations,
 )
 from explorer.analysis.receptive_fields import Span, character_span, layer_spans
+from explorer.analysis.tokenizations import MatchedTokenizations, match_tokenizations
 from explorer.data.texts import check_text
 from explorer.encoders.cnn_pooling import CNNActivations, CNNPooling
 from explorer.encoders.encode import WordPieces, word_pieces
@@ -190,7 +189,7 @@ class TwoTokenizations:
     encoder1: str
     encoder2: str
     sentence: str
-    result: Alignment
+    result: MatchedTokenizations
 
 
 def look_at_layers(
@@ -286,12 +285,8 @@ def ablate_pair(registry: Registry, encoder: str, sentence1: object, sentence2: 
         SettingError: No such layer, or the last one.
     """
     views = [_View(registry, encoder, s, f"Sentence {n}") for n, s in ((1, sentence1), (2, sentence2))]
-    with torch.no_grad():
-        first, second = (
-            view.head.activations(view.states, torch.ones(view.states.shape[:2], dtype=torch.long)) for view in views
-        )
-    notes = views[0].notes + views[1].notes
-    return PairAblation(encoder, views[0].text, views[1].text, ablate(views[0].head, first, second, layer), notes)
+    result = ablate(views[0].head, views[0].states, views[1].states, layer)
+    return PairAblation(encoder, views[0].text, views[1].text, result, views[0].notes + views[1].notes)
 
 
 def explain_pair(registry: Registry, encoder: str, sentence1: object, sentence2: object) -> PairWords:
@@ -304,7 +299,9 @@ def explain_pair(registry: Registry, encoder: str, sentence1: object, sentence2:
     first = weigh_words(registry, encoder, check_text(sentence1, "Sentence 1"))
     second = weigh_words(registry, encoder, check_text(sentence2, "Sentence 2"))
     result = pair_contributions(first.parts, second.parts)
-    notes = [f"The contributions sum to {result.total:.6f}; the cosine is {result.cosine:.6f} ({result.residual:.2%} apart)."]
+    notes = [
+        f"The contributions sum to {result.total:.6f}; the cosine is {result.cosine:.6f} ({result.residual:.2%} apart)."
+    ]
     if result.has_baseline:
         notes.append(
             f"Integrated gradients on the last hidden states, {result.steps} steps from hidden states of zero. What the "
@@ -314,7 +311,15 @@ def explain_pair(registry: Registry, encoder: str, sentence1: object, sentence2:
         notes.append("This sentence layer is a weighted sum of the last hidden states, so the split is exact.")
     notes += [note for part in (first, second) for note in part.notes[1:]]
     return PairWords(
-        encoder, first.sentence, second.sentence, first.pieces, second.pieces, first.parts, second.parts, result, tuple(notes)
+        encoder,
+        first.sentence,
+        second.sentence,
+        first.pieces,
+        second.pieces,
+        first.parts,
+        second.parts,
+        result,
+        tuple(notes),
     )
 
 
@@ -346,8 +351,8 @@ def align_sentence(registry: Registry, sentence: object, encoder1: str, encoder2
         EncoderError: An encoder is unknown or damaged.
     """
     text = check_text(sentence)
-    pieces = [word_pieces(registry.load(name), text) for name in (encoder1, encoder2)]
-    return TwoTokenizations(encoder1, encoder2, text, align(*pieces, text))
+    pieces1, pieces2 = (word_pieces(registry.load(name), text) for name in (encoder1, encoder2))
+    return TwoTokenizations(encoder1, encoder2, text, match_tokenizations(pieces1, pieces2, text))
 
 
 def cnn_encoders(registry: Registry, names: Sequence[str] | None = None) -> list[str]:
