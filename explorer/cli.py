@@ -249,7 +249,10 @@ def _distill(options: argparse.Namespace) -> None:
         learning_rate=options.learning_rate,
         seed=options.seed,
     )
-    distill(config, sentences, resume=options.resume)
+    if distill(config, sentences, resume=options.resume) is None:
+        print(f"Stopped; the same command with --resume goes on from {config.output}.", file=sys.stderr)
+    else:
+        print(f"Saved {config.output}.", file=sys.stderr)
 
 
 def _reference(options: argparse.Namespace) -> None:

@@ -6,6 +6,8 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from explorer.errors import SettingError
+
 CONFIG_FILE = "train_config.json"
 
 
@@ -47,6 +49,21 @@ class TrainConfig:
     seed: int = 42
     backbone_label: str = ""
     backbone_origin: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuses numbers outside their range with a SettingError."""
+        for name in ("score_scale", "epochs", "batch_size", "evaluations_per_epoch"):
+            if not getattr(self, name) > 0:
+                raise SettingError(f"{name} is {getattr(self, name)}; it must be above 0.")
+        for name in ("learning_rate", "head_learning_rate", "weight_decay"):
+            if not getattr(self, name) >= 0:
+                raise SettingError(f"{name} is {getattr(self, name)}; it cannot be negative.")
+        if not 0 <= self.warmup_ratio <= 1:
+            raise SettingError(f"warmup_ratio is {self.warmup_ratio}; it must be within 0 and 1.")
+        if self.max_length < 3:
+            raise SettingError(
+                f"max_length is {self.max_length}; at least 3 word pieces are needed, two are special ones."
+            )
 
     def save(self, folder: Path) -> None:
         """Writes the configuration into `folder`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from math import ceil
@@ -73,7 +72,7 @@ class LengthBucketSampler(DefaultBatchSampler):
 
 
 def train(config: TrainConfig, *, resume: bool = False) -> TrainResult:
-    """Runs or resumes a fine-tuning; checkpoints lie in `<output>/.training` until it has finished.
+    """Runs or resumes a fine-tuning; its checkpoints stay in `<output>/.training` until `output` is written.
 
     Args:
         config: See TrainConfig.
@@ -131,7 +130,6 @@ def train(config: TrainConfig, *, resume: bool = False) -> TrainResult:
         raise TrainingError(
             f"The best checkpoint scored {best:.4f} on dev but scores {measured:.4f} after loading; nothing was saved."
         )
-    shutil.rmtree(work)
     return TrainResult(encoder, measured, trainer.state.best_global_step, stopped=False)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from explorer.errors import SettingError
 from explorer.training.config import CONFIG_FILE, TrainConfig
 
 CONFIG = TrainConfig("backbone", "cnn", "train.tsv", "dev.tsv", "out", epochs=1.5, seed=3)
@@ -26,3 +27,20 @@ def test_save_writes_every_field(tmp_path: Path) -> None:
 def test_config_cannot_be_changed() -> None:
     with pytest.raises(FrozenInstanceError):
         CONFIG.seed = 4  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("batch_size", 0),
+        ("epochs", -1.0),
+        ("learning_rate", float("nan")),
+        ("evaluations_per_epoch", 0),
+        ("warmup_ratio", 1.5),
+        ("weight_decay", -0.1),
+        ("max_length", 2),
+    ],
+)
+def test_train_config_refuses_a_number_outside_its_range(name: str, value: float) -> None:
+    with pytest.raises(SettingError, match=f"{name} is {value}"):
+        TrainConfig("b", "mean", "t", "d", "o", **{name: value})
