@@ -7,7 +7,7 @@ residual; more than MAX_RESIDUAL of it is refused. What the backbone did before 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -46,9 +46,10 @@ class SentenceParts:
         residual: |parts.sum(0) + baseline - vector| / |vector|.
     """
 
-    parts: NDArray[np.float64]
-    baseline: NDArray[np.float64]
-    vector: NDArray[np.float64]
+    # Hundreds of numbers a word piece: for computing on, not for a report.
+    parts: NDArray[np.float64] = field(metadata={"plain": False})
+    baseline: NDArray[np.float64] = field(metadata={"plain": False})
+    vector: NDArray[np.float64] = field(metadata={"plain": False})
     weights: NDArray[np.float64]
     contributions: NDArray[np.float64]
     method: str

@@ -71,6 +71,19 @@ def receptive_field(
     return start, stop
 
 
+def centre(layer: int, position: int, length: int) -> tuple[int, int]:
+    """Returns the word pieces [start, stop) a position stands over: the middle of its receptive field, [2^l t, 2^l (t + 1)).
+
+    Side by side, the positions of a layer cover every word piece once.
+
+    Args:
+        layer: From 0, the word pieces.
+        position: 0 to T_l - 1.
+        length: T, the sentence's word pieces.
+    """
+    return position * 2**layer, min((position + 1) * 2**layer, length)
+
+
 def character_span(pieces: WordPieces, start_piece: int, stop_piece: int, text: str) -> Span:
     """Returns the stretch of text from the first to the last character of some word pieces.
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from explorer.analysis.filter_scan import Extremes, FilterScanner, LayerScan
 from explorer.analysis.filters import Summary, check_choice, layer_maps, read_summary, sentence_activations
-from explorer.analysis.receptive_fields import Span, character_span, receptive_field
+from explorer.analysis.receptive_fields import Span, centre, character_span, receptive_field
 from explorer.data.texts import check_text
 from explorer.encoders.cnn_pooling import CNNPooling
 from explorer.encoders.encode import Precision, Progress, resolve_precision, word_pieces
@@ -100,7 +100,8 @@ class NGram:
         sentence: The whole sentence.
         row: Its place in the scan's sentences.
         position: The cell's position in the layer.
-        span: Its word pieces and characters.
+        span: All word pieces and characters the cell can see.
+        centre: Those it stands over, the middle of the span; the kernels reach from there to the rest.
         count: How many of the strongest sentences kept show the same stretch of text; this one is the strongest.
     """
 
@@ -111,6 +112,7 @@ class NGram:
     row: int
     position: int
     span: Span
+    centre: Span
     count: int
 
 
@@ -275,7 +277,8 @@ def _ngrams(
         field = receptive_field(layer, position, len(pieces.pieces), head.kernel_sizes)
         span = character_span(pieces, *field, sentence)
         shown = pieces.pieces[slice(*field)]
-        gram = NGram(0.0, span.text or " ".join(shown), shown, sentence, row, position, span, 1)
+        middle = character_span(pieces, *centre(layer, position, len(pieces.pieces)), sentence)
+        gram = NGram(0.0, span.text or " ".join(shown), shown, sentence, row, position, span, middle, 1)
         found.setdefault(gram.text.casefold(), []).append(gram)
     strongest = [replace(grams[0], count=len(grams)) for grams in list(found.values())[:show]]
     values = _exact_values(loaded, scan, layer, filter, strongest)
