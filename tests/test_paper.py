@@ -27,7 +27,7 @@ def test_published_score_is_none_for_kinds_the_paper_lacks() -> None:
 
 
 def test_read_table_has_every_table() -> None:
-    assert len(read_table("table1")) == 24
+    assert len(read_table("table1")) == 28
     assert set(read_table("table2").columns) == {"backbone", "spearman", "pearson"}
     assert set(read_table("table3")["task"]) == {"STS12", "STS13", "STS14", "STS15", "STS16", "STSb", "Avg"}
     assert len(read_table("albert_sizes")) == 6

@@ -16,7 +16,7 @@ from explorer.ui.html import Html, tag
 if TYPE_CHECKING:  # importing it for real brings torch, which the page must not wait for
     from explorer.operations.score import PairScore
 
-NO_REFERENCE = "no reference pairs for this encoder"
+NO_REFERENCE = "no reference pairs"
 
 
 def cards(

@@ -82,7 +82,7 @@ def _cells(info: EncoderInfo) -> list[Html]:
     )
     return [
         tag("td", info.backbone),
-        tag("td", words.pooling(info.pooling), cls="kind"),
+        tag("td", words.short_pooling(info.pooling), cls="kind"),
         *(tag("td", number, cls="number") for number in numbers),
         tag("td", kind, cls="paper"),
         tag("td", words.score(value), cls="number paper"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 POOLINGS = {"mean": "average pooling", "cnn": "CNN pooling", "cls": "[CLS] vector"}
+SHORT_POOLINGS = {"mean": "average", "cnn": "CNN", "cls": "[CLS]"}
 FAMILIES = {"bert": "BERT", "albert": "ALBERT"}
 DASH = "\N{EN DASH}"
 MINUS = "\N{MINUS SIGN}"
@@ -38,6 +39,11 @@ def mebibytes(size: int) -> str:
 def pooling(name: str) -> str:
     """Returns a sentence layer in words."""
     return POOLINGS.get(name, name)
+
+
+def short_pooling(name: str) -> str:
+    """Returns a sentence layer in one word, for a column headed "Pooling"."""
+    return SHORT_POOLINGS.get(name, name)
 
 
 def family(name: str) -> str:

@@ -23,7 +23,7 @@ def test_cards_write_cosine_percentiles_reading_and_notes() -> None:
     assert "left:37.50%;width:12.50%" in card
     assert "<strong>93 %</strong>" in card
     assert "(n = 1,500)" in card
-    assert "(no reference pairs for this encoder)" in card
+    assert "(no reference pairs)" in card
     assert "Cut off." in card
     assert "Sentence 1: 2 of 5 word pieces" in card
     assert "Sentence 2: 1 word piece<" in card

@@ -13,9 +13,14 @@ from explorer.ui.page import Page, from_address, load_on_open, remember_in_addre
 
 def test_load_on_open_runs_the_handler_once_a_session(tmp_path: Path) -> None:
     calls = []
+
+    def make() -> str:
+        calls.append(1)
+        return "made"
+
     with gr.Blocks() as blocks, gr.Tab("Late") as tab:
         text = gr.Textbox()
-        load_on_open(Page(blocks, tab, Registry([tmp_path])), lambda: calls.append(1) or "made", [text])
+        load_on_open(Page(blocks, tab, Registry([tmp_path])), make, [text])
     (event,) = blocks.fns.values()
     assert event.api_visibility == "private"
     assert event.fn(False) == (True, "made")
