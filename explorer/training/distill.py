@@ -35,6 +35,7 @@ from explorer.training.callback import StopOnSignal, checkpoint_to_resume
 
 DISTILL_FILE = "distill_config.json"
 INIT_STD_FLOOR = 1e-6
+FINE_TUNING_DROPOUT = 0.1
 
 
 @dataclass(frozen=True)
@@ -250,6 +251,8 @@ def distill(config: DistillConfig, sentences: Sequence[str], *, resume: bool = F
         trainer.train(resume_from_checkpoint=checkpoint)
     if stop.stopped:
         return None
+    # Distilled without dropout, but fine-tuned with it: without, the student overfits a small table.
+    student.config.update(dict.fromkeys(("hidden_dropout_prob", "attention_probs_dropout_prob"), FINE_TUNING_DROPOUT))
     student.save_pretrained(output)
     tokenizer.save_pretrained(output)
     shutil.rmtree(work)

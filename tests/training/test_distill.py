@@ -147,6 +147,7 @@ def test_distill_writes_a_backbone_that_an_encoder_can_be_built_on(
     assert not (folder / ".training").exists()
     written = json.loads((folder / DISTILL_FILE).read_text(encoding="utf-8"))
     assert written == json.loads(json.dumps(asdict(settings)))
+    assert json.loads((folder / "config.json").read_text())["hidden_dropout_prob"] == 0.1  # for what is trained on it
     assert AutoTokenizer.from_pretrained(folder)(SENTENCES[0])["input_ids"][0] == 2
     assert build_encoder(folder, "mean").encode(SENTENCES[:2], show_progress_bar=False).shape == (2, 16)
 
