@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
+
+
+class Aggregation(StrEnum):
+    """How the parts of a task (the sources of a year's pairs) become one figure; the first is the paper's.
+
+    The three differ by several points on the same cosines, so a figure without its aggregation cannot be compared.
+    """
+
+    ALL = "all pairs"
+    MEAN = "mean of parts"
+    WEIGHTED = "weighted mean"
 
 
 @dataclass(frozen=True)
@@ -37,11 +50,33 @@ def correlate(cosines: ArrayLike, gold: ArrayLike) -> Correlation:
     )
 
 
+def combine(parts: Mapping[str, Correlation], how: Aggregation) -> Correlation:
+    """Returns the mean of the parts' correlations, plain or weighted by their number of pairs.
+
+    Args:
+        parts: One Correlation a part; if one is undefined so is the mean.
+        how: MEAN or WEIGHTED; ALL cannot be had from parts.
+    """
+    assert how is not Aggregation.ALL, "all pairs together are correlated, not combined"
+    n = sum(part.n for part in parts.values())
+    for name, part in parts.items():
+        if part.spearman is None or part.pearson is None:
+            return Correlation(n, None, None, f"{part.why} (in the part {name})")
+    weights = [part.n if how is Aggregation.WEIGHTED else 1 for part in parts.values()]
+    spearman, pearson = (
+        float(np.average([getattr(part, kind) for part in parts.values()], weights=weights))
+        for kind in ("spearman", "pearson")
+    )
+    return Correlation(n, spearman, pearson)
+
+
 def _undefined(cosines: np.ndarray, gold: np.ndarray) -> str:
     if len(cosines) < 2:
-        return f"undefined: {len(cosines)} pair, at least 2 are needed"
+        return f"undefined: {len(cosines)} pair{'' if len(cosines) == 1 else 's'}, at least 2 are needed"
     if not np.isfinite(cosines).all():
         return "undefined: a cosine is not a number (an embedding is zero)"
+    if not np.isfinite(gold).all():
+        return "undefined: a gold score is not a finite number"
     if np.ptp(gold) == 0:
         return "undefined: all gold scores are equal"
     if np.ptp(cosines) == 0:

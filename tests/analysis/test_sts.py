@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from explorer.analysis.sts import correlate
+from explorer.analysis.sts import Aggregation, Correlation, combine, correlate
 
 
 def test_correlate_by_hand_with_ties() -> None:
@@ -24,6 +25,7 @@ def test_correlate_by_hand_with_ties() -> None:
         ([0.1], [3], "1 pair"),
         ([], [], "0 pair"),
         ([0.1, float("nan")], [1, 3], "not a number"),
+        ([0.1, 0.2], [1, float("inf")], "gold score is not a finite number"),
     ],
 )
 def test_correlate_says_why_it_is_undefined(cosines: list, gold: list, why: str) -> None:
@@ -31,3 +33,29 @@ def test_correlate_says_why_it_is_undefined(cosines: list, gold: list, why: str)
     assert result.spearman is None
     assert result.pearson is None
     assert why in result.why
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_correlate_equals_scipy_ties_included(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    gold = np.round(rng.uniform(0, 5, 500), 0)
+    cosines = np.round(0.1 * gold + rng.normal(0, 0.2, 500), 1)
+    result = correlate(cosines, gold)
+    assert result.spearman == pytest.approx(100 * stats.spearmanr(cosines, gold).statistic, abs=1e-9)
+    assert result.pearson == pytest.approx(100 * stats.pearsonr(cosines, gold).statistic, abs=1e-9)
+
+
+def test_combine_by_hand() -> None:
+    parts = {"news": Correlation(6, 80.0, 70.0), "forum": Correlation(4, 60.0, 40.0)}
+    assert combine(parts, Aggregation.MEAN) == Correlation(10, 70.0, 55.0)
+    # (6 x 80 + 4 x 60) / 10 and (6 x 70 + 4 x 40) / 10
+    assert combine(parts, Aggregation.WEIGHTED) == Correlation(10, pytest.approx(72.0), pytest.approx(58.0))
+
+
+def test_combine_names_the_part_that_is_undefined() -> None:
+    parts = {"news": Correlation(6, 80.0, 70.0), "forum": Correlation(1, None, None, "undefined: 1 pair")}
+    assert combine(parts, Aggregation.MEAN) == Correlation(7, None, None, "undefined: 1 pair (in the part forum)")
+
+
+def test_the_papers_aggregation_comes_first() -> None:
+    assert next(iter(Aggregation)) is Aggregation.ALL == "all pairs"
