@@ -73,12 +73,12 @@ def test_in_words_says_who_is_ahead_and_whether_it_is_clear() -> None:
 
 
 def test_intervals_hold_the_truth_and_false_alarms_are_rare() -> None:
-    # The full simulation is benchmarks/bootstrap.py: 1,000 tables, 93-97 % and 3-7 %. With 200 tables the shares are known to
-    # about 1.6 points only, so the bounds here are wider.
+    # The full simulation is benchmarks/bootstrap.py: 1,000 tables, 93-97 % and 3-7 %. With 200 tables a share of 95 % is known
+    # to within 4.6 points (three standard errors), so the bounds here are wider.
     found = run(200, 120, resamples=400, seed=1, large=200_000)
-    assert 0.91 <= found.covered_spearman <= 0.98
-    assert 0.91 <= found.covered_pearson <= 0.98
-    assert 0.02 <= found.false_alarms <= 0.09
+    assert 0.90 <= found.covered_spearman <= 0.99
+    assert 0.90 <= found.covered_pearson <= 0.99
+    assert found.false_alarms <= 0.096
 
 
 def test_an_encoders_intervals_take_less_than_a_second() -> None:
