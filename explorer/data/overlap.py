@@ -1,0 +1,64 @@
+"""Which test pairs also stand in a training table. Compares texts by their letters and digits; computes no score.
+
+The usual copies of one data set differ in case, spaces and punctuation, so that an exact comparison finds nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """What a test table shares with training tables; every array is (n_pairs,) bool.
+
+    Args:
+        pairs: Both sentences stand in training as one pair, in either order.
+        either: At least one of the sentences stands in training, in any pair.
+        both: Both sentences do, perhaps in different pairs.
+    """
+
+    pairs: Flags
+    either: Flags
+    both: Flags
+
+    def __or__(self, other: Overlap) -> Overlap:
+        """Overlap with the one training table or the other (`both` counts sentences within one table)."""
+        return Overlap(self.pairs | other.pairs, self.either | other.either, self.both | other.both)
+
+
+def sentence_key(sentence: str) -> str:
+    """Returns a sentence lower-cased with nothing but its letters and digits, of any alphabet; spaces go too."""
+    return "".join(character for character in sentence.lower() if character.isalnum())
+
+
+def pair_keys(pairs: pd.DataFrame) -> list[tuple[str, str]]:
+    """Returns each pair's two sentence keys, the lesser one first, for a frame with sentence1 and sentence2."""
+    first, second = (map(sentence_key, pairs[column]) for column in ("sentence1", "sentence2"))
+    return [(a, b) if a <= b else (b, a) for a, b in zip(first, second, strict=True)]
+
+
+def find_overlap(test: pd.DataFrame, training: pd.DataFrame) -> Overlap:
+    """Returns which pairs of `test` stand in `training`; both frames have sentence1 and sentence2.
+
+    Sentences without a letter or digit match nothing.
+    """
+    known = set(pair_keys(training))
+    sentences = {key for pair in known for key in pair} - {""}
+    keys = pair_keys(test)
+    return Overlap(
+        pairs=_flags(pair in known and "" not in pair for pair in keys),
+        either=_flags(a in sentences or b in sentences for a, b in keys),
+        both=_flags(a in sentences and b in sentences for a, b in keys),
+    )
+
+
+def _flags(values: Iterable[bool]) -> Flags:
+    return np.fromiter(values, dtype=bool)
