@@ -40,7 +40,7 @@ def cards(
         elif info.name in scores:
             made.append(_card(info, looks[info.name], scores[info.name], scores[info.name].reading))
         else:
-            made.append(_card(info, looks[info.name], None, waiting))
+            made.append(_card(info, looks[info.name], None, waiting or "No score yet."))
             waiting = waiting and "Waiting for the encoder before it."
     heading = tag("h2", "Scores", cls="unseen")
     return tag("section", heading, tag("div", *made, cls="cards", role="list"))
@@ -120,7 +120,8 @@ def _pieces(number: int, score: PairScore | None) -> Html:
         tag("span", piece, cls="piece" if end > start else "piece special")
         for piece, (start, end) in (zip(read.pieces, read.offsets, strict=True) if read else ())
     ]
-    count = sum(end > start for start, end in read.offsets) if read else 0
+    own = [piece for piece, (start, end) in zip(read.pieces, read.offsets, strict=True) if end > start] if read else []
+    count = len(own)
     total = f" of {count + read.truncated:,}" if read and read.truncated else ""
     heading = (
         f"Sentence {number}: {count:,}{total} word piece{'' if count == 1 else 's'}" if read else f"Sentence {number}"
@@ -131,7 +132,7 @@ def _pieces(number: int, score: PairScore | None) -> Html:
         "div",
         *inner,
         cls="pieces",
-        dir="auto",
+        dir=words.direction(own),
         tabindex="0" if long else None,
         role="group",
         aria_label=f"Word pieces of sentence {number}",
@@ -149,6 +150,7 @@ def notice(text: str, lead: str = "") -> Html:
     return tag("p", tag("span", tag("strong", f"{lead}: ") if lead else None, text), cls="message")
 
 
-def working(text: str) -> Html:
-    """Returns a sentence on what is being done; the style sheet shows it only after 300 ms."""
-    return tag("p", tag("span", text), cls="message working", role="status")
+def working(text: str, done: int = 0, total: int = 0) -> Html:
+    """Returns a sentence on what is being done, with a bar if there is a total; shown only after 300 ms."""
+    bar = tag("progress", value=done, max=total, aria_label=text) if total else None
+    return tag("p", tag("span", text, bar), cls="message working", role="status")

@@ -42,7 +42,9 @@ def build(page: Page) -> None:
         gr.HTML(explanations.try_label(), **BARE)
         with gr.Row(elem_classes="pills", elem_id="examples"):
             pills = [gr.Button(example.kind, size="sm", elem_classes="pill", min_width=0) for example in examples]
-    results = gr.HTML(cards(infos, {}, waiting="Getting ready."), elem_id="results", **BARE)
+    results = gr.HTML(
+        cards(infos, {}, waiting="Loading the encoders, once after each start."), elem_id="results", **BARE
+    )
     with gr.Accordion("Choose encoders", open=False, elem_classes="quiet"):
         chosen = gr.CheckboxGroup(names, value=names, label="Encoders to score with", elem_id="encoders")
     gr.HTML(explanations.why(), **BARE)
@@ -91,7 +93,11 @@ def score_for_page(
     for done, info in enumerate(infos):
         if time.monotonic() - shown > _PATIENCE:
             text = f"Scored {done} of {len(infos)} encoders."
-            yield working(text), cards(infos, scores, failures, waiting="Loading this encoder."), gr.skip()
+            yield (
+                working(text, done, len(infos)),
+                cards(infos, scores, failures, waiting="Loading this encoder."),
+                gr.skip(),
+            )
             shown = time.monotonic()
         try:
             scores[info.name] = _score(registry, first, second, info)

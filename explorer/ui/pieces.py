@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from explorer.analysis.alignment import align
+from explorer.ui import words
 from explorer.ui.html import Html, tag
 
 if TYPE_CHECKING:  # importing these for real brings torch, which the page must not wait for
@@ -53,5 +54,7 @@ def _row(names: list[str], total: int, pieces: list[str], spans: list[tuple[int,
         tag("span", piece, cls="piece", style=f"grid-column:{start + 1}/{end + 1}")
         for piece, (start, end) in zip(pieces, spans, strict=True)
     ]
-    grid = tag("div", *cells, cls="strip", dir="auto", style=f"grid-template-columns:repeat({columns},auto)")
+    grid = tag(
+        "div", *cells, cls="strip", dir=words.direction(pieces), style=f"grid-template-columns:repeat({columns},auto)"
+    )
     return tag("div", tag("span", f"{who} ({len(pieces)})", cls="label"), grid, cls="split")

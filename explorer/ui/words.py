@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import unicodedata
+from collections.abc import Iterable
+
 POOLINGS = {"mean": "average pooling", "cnn": "CNN pooling", "cls": "[CLS] vector"}
 SHORT_POOLINGS = {"mean": "average", "cnn": "CNN", "cls": "[CLS]"}
 FAMILIES = {"bert": "BERT", "albert": "ALBERT"}
@@ -49,3 +52,12 @@ def short_pooling(name: str) -> str:
 def family(name: str) -> str:
     """Returns a backbone family as it is usually written."""
     return FAMILIES.get(name, name)
+
+
+def direction(pieces: Iterable[str]) -> str:
+    """Returns the writing direction of a text, "ltr" or "rtl", from its first letter that has one."""
+    for character in "".join(pieces):
+        kind = unicodedata.bidirectional(character)
+        if kind in ("L", "R", "AL"):
+            return "ltr" if kind == "L" else "rtl"
+    return "ltr"

@@ -27,28 +27,45 @@ if TYPE_CHECKING:
 
 FOUR = ["bert-mean", "bert-cnn", "albert-mean", "albert-cnn"]
 HOSTILE = '<img src=x onerror="window.hacked=1"> {{1+1}} ${2+2} <b>bold</b> & so on'
+# Runs app.py as it is, and writes down every look-up and connection that leaves this machine.
+WATCHED = """
+import runpy, sys
+record, *arguments = sys.argv[1:]
+def watch(event, values):
+    if event in ("socket.connect", "socket.getaddrinfo"):
+        host = values[0] if event == "socket.getaddrinfo" else values[1]
+        host = host[0] if isinstance(host, tuple) else host
+        if host not in (None, "", "127.0.0.1", "localhost", "::1", "0.0.0.0") and not str(host).startswith("/"):
+            with open(record, "a", encoding="utf-8") as file:
+                file.write(f"{event} {host}\\n")
+sys.addaudithook(watch)
+sys.argv = ["app.py", *arguments]
+runpy.run_path("app.py", run_name="__main__")
+"""
 # Milliseconds until a wait counts as failed; the first one includes loading four encoders on a busy machine.
 PATIENCE = 180_000
 
 
 @dataclass(frozen=True)
 class App:
-    """A running app: its address, and the processor seconds its process had used when the page was first served."""
+    """A running app: its address, the processor seconds used until the page was first served, and where it reports calls."""
 
     address: str
     seconds: float
+    outside: Path
 
 
 @pytest.fixture(scope="module")
-def app() -> Iterator[App]:
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    outside = tmp_path_factory.mktemp("app") / "outside.txt"
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    process = subprocess.Popen([sys.executable, str(ROOT / "app.py"), "--port", str(port)], cwd=ROOT)
+    process = subprocess.Popen([sys.executable, "-c", WATCHED, str(outside), "--port", str(port)], cwd=ROOT)
     try:
         address = f"http://127.0.0.1:{port}"
         wait_for(address, process)
-        yield App(address, processor_seconds(process.pid))
+        yield App(address, processor_seconds(process.pid), outside)
     finally:
         process.terminate()
         process.wait(timeout=30)
@@ -126,7 +143,7 @@ def test_first_screen_has_two_sentences_and_their_four_scores(open_page: Callabl
 
 def test_a_typed_pair_is_scored_on_enter_and_on_the_button(open_page: Callable[..., Page]) -> None:
     page = open_page()
-    pair = ("A man is playing a guitar.", "Someone plays an instrument.")
+    pair = ("The drummer taps a slow rhythm.", "Somebody is making music.")
     type_pair(page, *pair)
     page.keyboard.press("Enter")
     wait_for_scores(page, expected(*pair))
@@ -162,7 +179,8 @@ def test_markup_is_shown_as_text_and_nothing_runs(open_page: Callable[..., Page]
     assert "{" in shown
     assert page.locator("#results img, #results b, #aligned img").count() == 0
     assert page.evaluate("window.hacked") is None
-    assert page.locator(".pieces").first.get_attribute("dir") == "auto"
+    directions = [box.get_attribute("dir") for box in page.locator(".card").first.locator(".pieces").all()]
+    assert directions == ["ltr", "rtl"]
 
 
 def test_bad_input_gets_one_sentence_and_is_kept(open_page: Callable[..., Page]) -> None:
@@ -223,6 +241,7 @@ def test_no_request_goes_to_another_host(app: App, browser: Browser) -> None:
     page.close()
     assert asked
     assert [url for url in asked if not url.startswith((app.address, "data:", "blob:"))] == []
+    assert not app.outside.exists(), app.outside.read_text(encoding="utf-8")
 
 
 def test_the_api_gives_the_same_scores_and_the_same_sentences(app: App) -> None:

@@ -27,3 +27,11 @@ def test_sizes_and_scores_have_fixed_decimals() -> None:
     assert words.mebibytes(46_137_344) == "44.0"
     assert words.score(85.719) == "85.72"
     assert words.score(None) == words.DASH
+
+
+@pytest.mark.parametrize(
+    ("pieces", "written"),
+    [(["a", "##b"], "ltr"), (["1", "שלום"], "rtl"), (["سلام"], "rtl"), (["\N{DOG FACE}", "."], "ltr"), ([], "ltr")],
+)
+def test_direction_is_that_of_the_first_letter(pieces: list[str], written: str) -> None:
+    assert words.direction(pieces) == written
