@@ -1,0 +1,192 @@
+"""Keeps sentence embeddings on disk, so that no sentence is encoded twice by the same weights. Imports no torch by itself.
+
+An entry is found by the weights' hash, the sentence layer, the longest input, the precision and the text's hash; the texts
+themselves are not stored. Files are written aside and renamed, so a reader never sees half a file; a damaged one is dropped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import os
+import threading
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.encoders.registry import EncoderInfo
+from explorer.paths import cache_folder
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+LOG = logging.getLogger("explorer")
+# To be raised when encoding changes what comes out, so that old entries are not found any more.
+VERSION = 1
+LIMIT_BYTES = 2 * 2**30
+_TEXTS_A_FILE = 4096
+_KEY_BYTES = 16
+
+Vectors = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class CacheKey:
+    """What, besides the text, decides an embedding.
+
+    Args:
+        weights_hash: Hash of the weight files.
+        pooling: The sentence layer.
+        max_length: Longest input in word pieces.
+        dimension: H.
+        precision: "float32" or "bfloat16".
+    """
+
+    weights_hash: str
+    pooling: str
+    max_length: int
+    dimension: int
+    precision: str
+
+    @classmethod
+    def of(cls, info: EncoderInfo, precision: str) -> CacheKey:
+        """Returns the key of an encoder at a precision that is resolved, not "auto"."""
+        return cls(info.weights_hash, info.pooling, info.max_length, info.embedding_dimension, precision)
+
+    @property
+    def folder(self) -> str:
+        """Name of the folder of these entries."""
+        return f"{self.weights_hash}-{self.pooling}-{self.max_length}-{self.precision}"
+
+
+class EmbeddingCache:
+    """The cache in one folder. Safe to share between threads and processes.
+
+    Args:
+        root: Folder; None for the project's cache folder.
+        limit_bytes: The files used longest ago go when all together are larger.
+    """
+
+    def __init__(self, root: Path | None = None, limit_bytes: int = LIMIT_BYTES) -> None:
+        self._root = root
+        self.limit_bytes = limit_bytes
+
+    @property
+    def root(self) -> Path:
+        """The folder, which may not exist yet."""
+        return (self._root or cache_folder()) / "embeddings" / f"v{VERSION}"
+
+    def get(self, key: CacheKey, texts: Sequence[str]) -> tuple[Vectors, NDArray[np.bool_]]:
+        """Returns (n_texts, H) float32 vectors and which of them are known, (n_texts,) bool; unknown rows are zero."""
+        vectors = np.zeros((len(texts), key.dimension), dtype=np.float32)
+        known = np.zeros(len(texts), dtype=bool)
+        rows: dict[bytes, list[int]] = {}
+        for row, text in enumerate(texts):
+            rows.setdefault(_hash(text), []).append(row)
+        for path in self._files(key):
+            if known.all():
+                break
+            for number, (name, vector) in enumerate(zip(*self._read(path, key), strict=True)):
+                if number == 0:
+                    _touch(path)
+                for row in rows.get(name, ()):
+                    vectors[row], known[row] = vector, True
+        return vectors, known
+
+    def put(self, key: CacheKey, texts: Sequence[str], vectors: Vectors) -> None:
+        """Adds (n_texts, H) float32 vectors; where the disk is full or read-only nothing is added, and the log says so."""
+        names = np.frombuffer(b"".join(map(_hash, texts)), dtype=np.uint8).reshape(-1, _KEY_BYTES)
+        path = self.root / key.folder / f"{hashlib.sha256(names.tobytes()).hexdigest()[:24]}.npz"
+        aside = path.with_name(f".{path.stem}.{os.getpid()}.{threading.get_ident()}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with aside.open("wb") as file:
+                np.savez(file, names=names, vectors=np.asarray(vectors, dtype=np.float32))
+            aside.replace(path)
+            self._shrink()
+        except OSError as error:
+            LOG.warning("Embeddings are not kept: %s", error)
+            _remove(aside)
+
+    def _files(self, key: CacheKey) -> list[Path]:
+        return sorted((self.root / key.folder).glob("[!.]*.npz"))
+
+    def _read(self, path: Path, key: CacheKey) -> tuple[list[bytes], Vectors]:
+        try:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+                names, vectors = stored["names"], stored["vectors"]
+            if vectors.dtype != np.float32 or vectors.shape != (len(names), key.dimension):
+                raise ValueError(f"vectors of shape {vectors.shape}")
+            return [row.tobytes() for row in names], vectors
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            LOG.warning("A damaged cache file is dropped: %s (%s)", path.name, error)
+            _remove(path)
+            return [], np.zeros((0, key.dimension), dtype=np.float32)
+
+    def _shrink(self) -> None:
+        files = [(path, path.stat()) for path in self.root.glob("*/*.npz")]
+        total = sum(stat.st_size for _, stat in files)
+        for path, stat in sorted(files, key=lambda entry: entry[1].st_mtime_ns):
+            if total <= self.limit_bytes:
+                return
+            _remove(path)
+            total -= stat.st_size
+
+
+def encode_cached(
+    load: Callable[[], SentenceTransformer],
+    key: CacheKey,
+    texts: Sequence[str],
+    cache: EmbeddingCache,
+    progress: Callable[[int, int], None] | None = None,
+) -> Vectors:
+    """Returns the sentence embeddings, (n_texts, H) float32, encoding only what the cache does not hold.
+
+    Args:
+        load: Returns the encoder; called only if something is missing.
+        key: Of the encoder, at a resolved precision.
+        texts: Any number of strings.
+        cache: Where embeddings are looked up and kept. What is done stays kept if `progress` raises.
+        progress: Called with (distinct sentences done, in all); may raise to stop.
+    """
+    unique = list(dict.fromkeys(texts))
+    vectors, known = cache.get(key, unique)
+    missing = np.flatnonzero(~known)
+    done = len(unique) - len(missing)
+    if progress:
+        progress(done, len(unique))
+    for start in range(0, len(missing), _TEXTS_A_FILE):
+        from explorer.encoders.encode import encode
+
+        rows = missing[start : start + _TEXTS_A_FILE]
+        wanted = [unique[row] for row in rows]
+        report = _shifted(progress, done + start, len(unique))
+        vectors[rows] = encode(load(), wanted, precision=key.precision, progress=report)
+        cache.put(key, wanted, vectors[rows])
+    place = {text: row for row, text in enumerate(unique)}
+    return vectors[[place[text] for text in texts]]
+
+
+def _shifted(progress: Callable[[int, int], None] | None, before: int, total: int) -> Callable[[int, int], None] | None:
+    return (lambda done, _total: progress(before + done, total)) if progress else None
+
+
+def _hash(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink()
+
+
+def _touch(path: Path) -> None:
+    """Marks a file as used now; on a read-only disk it stays as it is."""
+    with contextlib.suppress(OSError):
+        os.utime(path)
