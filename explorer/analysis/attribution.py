@@ -23,7 +23,8 @@ MAX_RESIDUAL = 0.01
 # Steps are doubled until the residual is this small, or there are _MAX_STEPS.
 _GOOD_RESIDUAL = 0.002
 _FIRST_STEPS, _MAX_STEPS = 8, 512
-_TOKENS_AT_ONCE = 256
+# Points times word pieces times hidden dimensions of one backward pass.
+_VALUES_AT_ONCE = 100_000
 # Below this magnitude of a cosine its residual is measured against this instead, as 1 % of nothing is nothing.
 _SMALL_COSINE = 0.1
 
@@ -162,7 +163,7 @@ def _path_gradients(head: CNNPooling, tokens: Tensor, steps: int) -> tuple[NDArr
     points, shares = np.polynomial.legendre.leggauss(steps)
     points, shares = (points + 1) / 2, shares / 2
     gradient, magnitude = torch.zeros_like(tokens[0]), torch.zeros_like(tokens[0])
-    size = max(1, _TOKENS_AT_ONCE // tokens.shape[1])
+    size = max(1, _VALUES_AT_ONCE // tokens.numel())
     for start in range(0, steps, size):
         at, share = (torch.as_tensor(x[start : start + size]).to(tokens) for x in (points, shares))
         inputs = (at[:, None, None] * tokens).requires_grad_(True)

@@ -64,10 +64,12 @@ def layers_figure(
             values, length = maps[name][number - 1], len(pieces[name])
             heat = _layer_heat(name, number, values, length, spans[name][number - 1])
             figure.add_trace(heat.update(coloraxis=axis), row=row, col=column)
-            figure.update_yaxes(title_text=f"layer {number}" if column == 1 else None, row=row, col=column)
+            ticks = {"tickvals": [0]} if len(values) == 1 else {"nticks": 4}
+            title = f"layer {number}" if column == 1 else None
+            figure.update_yaxes(**ticks, title_text=title, row=row, col=column)
     for column, name in enumerate(encoders, start=1):
         _piece_axis(figure, pieces[name], row=len(heights), col=column)
-    figure.update_yaxes(autorange="reversed", nticks=4)
+    figure.update_yaxes(autorange="reversed")
     return _finish(figure, height=sum(heights) + 30 * len(heights) + 130)
 
 
@@ -220,7 +222,7 @@ def contributions_figure(matrix: ArrayLike, rows: Sequence[str], columns: Sequen
         )
         figure.add_trace(bars, row=place[0], col=place[1])
     _piece_axis(figure, columns, row=2, col=1)
-    figure.update_yaxes(**_piece_ticks(rows), range=[len(rows) - 0.5, -0.5], row=2, col=1)
+    figure.update_yaxes(**_piece_ticks(rows) | {"tickangle": 0}, range=[len(rows) - 0.5, -0.5], row=2, col=1)
     figure.update_yaxes(title_text="sum", row=1, col=1)
     figure.update_xaxes(title_text="sum", row=2, col=2)
     figure.update_layout(coloraxis=_scale(float(np.abs(values).max()) or 1.0, True))
@@ -278,7 +280,8 @@ def _edges(layer: int, positions: int, length: int) -> NDArray[np.float64]:
 
 
 def _piece_axis(figure: go.Figure, pieces: Sequence[str], row: int, col: int) -> None:
-    figure.update_xaxes(**_piece_ticks(pieces), range=[-0.5, len(pieces) - 0.5], row=row, col=col)
+    ends = [-0.5, len(pieces) - 0.5]
+    figure.update_xaxes(**_piece_ticks(pieces), range=ends, zeroline=False, row=row, col=col)
 
 
 def _piece_ticks(pieces: Sequence[str]) -> dict[str, Any]:
@@ -290,11 +293,13 @@ def _piece_ticks(pieces: Sequence[str]) -> dict[str, Any]:
 
 def _scale(limit: float, signed: bool, middle: float = 0.5, share: float = 1.0) -> dict[str, Any]:
     """Returns a colour axis, its bar `share` of the figure's height tall around `middle`."""
+    ends = [-limit, 0.0, limit] if signed else [0.0, limit]
+    ticks = {"tickvals": ends, "ticktext": [f"{end:.2g}" for end in ends], "tickfont": {"family": MONO, "size": 10}}
     return {
         "colorscale": [list(stop) for stop in (DIVERGING if signed else SEQUENTIAL)],
         "cmin": -limit if signed else 0.0,
         "cmax": limit,
-        "colorbar": {"thickness": 8, "len": share, "y": middle, "tickfont": {"family": MONO, "size": 10}, "nticks": 3},
+        "colorbar": {"thickness": 8, "len": share, "y": middle, **ticks},
     }
 
 
