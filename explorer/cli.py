@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from explorer.encoders.registry import Registry
 
 Rows = list[dict[str, Any]]
+_EVALUATE_COLUMNS = (
+    *("encoder", "task", "split", "subset", "n", "spearman", "spearman_low", "spearman_high", "pearson"),
+    *("precision", "why"),
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -70,12 +74,16 @@ def _parser() -> argparse.ArgumentParser:
     _add_precision(encode)
 
     evaluate = _command(commands, "evaluate", _evaluate, "score encoders on STS tasks")
-    evaluate.add_argument("--tasks", default="stsb", help="task names, separated by commas (stsb)")
-    evaluate.add_argument("--data", type=Path, required=True, help="folder with stsb/dev.tsv and stsb/test.tsv")
+    evaluate.add_argument("--tasks", default="stsb", help="stsb, sts12 to sts16, sick-r, by commas, or all (stsb)")
+    evaluate.add_argument("--data", type=Path, required=True, help="folder with stsb/, sts/ and sick/")
     evaluate.add_argument("--split", default="test", help="dev or test (test)")
+    evaluate.add_argument("--subsets", help="all, clean, overlap, by commas (all; with --tasks all: all three)")
     _add_encoders(evaluate)
     _add_precision(evaluate)
-    _add_json(evaluate)
+    formats = evaluate.add_mutually_exclusive_group()
+    _add_json(formats)
+    formats.add_argument("--csv", action="store_true", help="print comma-separated values and nothing else")
+    formats.add_argument("--markdown", action="store_true", help="print a markdown table and nothing else")
 
     train = _command(commands, "train", _train, "fine-tune an encoder on graded sentence pairs")
     _add_train(train)
@@ -106,7 +114,7 @@ def _command(commands: Any, name: str, run: Callable[[argparse.Namespace], None]
     return parser
 
 
-def _add_json(parser: argparse.ArgumentParser) -> None:
+def _add_json(parser: argparse._ActionsContainer) -> None:
     parser.add_argument("--json", action="store_true", help="print a list of json objects and nothing else")
 
 
@@ -201,24 +209,46 @@ def _encode(options: argparse.Namespace) -> None:
 
 
 def _evaluate(options: argparse.Namespace) -> None:
-    from explorer.operations.evaluate import evaluate
+    from explorer.encoders.cache import EmbeddingCache
+    from explorer.operations.evaluate import Subset, evaluate
+    from explorer.operations.reports import as_row, flat_row, write_csv, write_markdown
 
     bars: dict[str, Callable[[int, int], None]] = {}
 
     def progress(label: str, done: int, total: int) -> None:
         bars.setdefault(label, _bar(label))(done, total)
 
-    scores = evaluate(
-        _registry(options),
-        options.data,
-        tasks=options.tasks.split(","),
-        split=options.split,
-        encoders=_names(options),
-        precision=options.precision,
-        progress=progress,
+    tasks = options.tasks.split(",")
+    scores = list(
+        evaluate(
+            _registry(options),
+            options.data,
+            tasks=tasks,
+            split=options.split,
+            encoders=_names(options),
+            precision=options.precision,
+            subsets=_subsets(options.subsets, list(Subset) if "all" in tasks else [Subset.ALL]),
+            cache=EmbeddingCache(),
+            progress=progress,
+        )
     )
-    columns = ("encoder", "task", "split", "n", "spearman", "pearson", "precision", "why")
-    _print([{key: getattr(score, key) for key in columns} for score in scores], options.json)
+    if options.csv:
+        print(write_csv([flat_row(score) for score in scores]), end="")
+    elif options.markdown:
+        print(write_markdown(scores), end="")
+    elif options.json:
+        _print([as_row(score) for score in scores], True)
+    else:
+        _print([{key: flat_row(score)[key] for key in _EVALUATE_COLUMNS} for score in scores], False)
+
+
+def _subsets(given: str | None, default: Sequence[str]) -> list[str]:
+    known = ("all", "clean", "overlap")
+    names = list(default) if given is None else [name.strip() for name in given.split(",")]
+    for name in names:
+        if name not in known:
+            raise SettingError(f"Unknown subset {name!r}; the subsets are {', '.join(known)}.")
+    return names
 
 
 def _train(options: argparse.Namespace) -> None:

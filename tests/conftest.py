@@ -53,6 +53,12 @@ def absent(what: str, switch: str) -> None:
     pytest.skip(what)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keeps the tests out of the person's own cache, here and in the processes the tests start."""
+    os.environ["EXPLORER_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder with stsb/, sick/, snli/ and sts/: EXPLORER_DATA, else ../shared/data beside the repository."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from explorer.data.overlap import find_overlap, pair_keys, sentence_key
+from explorer.data.overlap import Known, find_overlap, pair_keys, sentence_key
 from explorer.data.sts_tasks import TASKS, read_task
 from explorer.data.tables import read_pairs
 
@@ -35,7 +35,7 @@ def test_find_overlap_by_hand() -> None:
         ("Sun", "Moon"),
         ("?", "..."),
     )
-    found = find_overlap(test, training)
+    found = find_overlap(test, Known.of(training))
     assert found.pairs.tolist() == [True, False, False, False, False]
     assert found.both.tolist() == [True, True, False, False, False]
     assert found.either.tolist() == [True, True, True, False, False]
@@ -43,7 +43,7 @@ def test_find_overlap_by_hand() -> None:
 
 def test_overlaps_add_up() -> None:
     test = frame(("a", "b"), ("c", "d"))
-    found = find_overlap(test, frame(("a", "b"))) | find_overlap(test, frame(("d", "c")))
+    found = find_overlap(test, Known.of(frame(("a", "b")))) | find_overlap(test, Known.of(frame(("d", "c"))))
     assert found.pairs.all()
 
 
@@ -63,6 +63,6 @@ def test_overlap_of_the_tasks_with_stsb_train(
     shared_data: Path, task: str, n: int, pairs: int, either: int, both: int
 ) -> None:
     table = read_task(TASKS[task], "test", shared_data)
-    found = find_overlap(table.pairs, read_pairs(shared_data / "stsb" / "train.tsv"))
+    found = find_overlap(table.pairs, Known.of(read_pairs(shared_data / "stsb" / "train.tsv")))
     assert len(table.pairs) == n
     assert (found.pairs.sum(), found.either.sum(), found.both.sum()) == (pairs, either, both)

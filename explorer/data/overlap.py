@@ -34,6 +34,20 @@ class Overlap:
         return Overlap(self.pairs | other.pairs, self.either | other.either, self.both | other.both)
 
 
+@dataclass(frozen=True)
+class Known:
+    """The keys of a training table: of its pairs, and of its sentences (those without a letter or digit left out)."""
+
+    pairs: frozenset[tuple[str, str]]
+    sentences: frozenset[str]
+
+    @classmethod
+    def of(cls, training: pd.DataFrame) -> Known:
+        """Returns the keys of a frame with sentence1 and sentence2."""
+        pairs = frozenset(pair_keys(training))
+        return cls(pairs, frozenset(key for pair in pairs for key in pair) - {""})
+
+
 def sentence_key(sentence: str) -> str:
     """Returns a sentence lower-cased with nothing but its letters and digits, of any alphabet; spaces go too."""
     return "".join(character for character in sentence.lower() if character.isalnum())
@@ -45,18 +59,16 @@ def pair_keys(pairs: pd.DataFrame) -> list[tuple[str, str]]:
     return [(a, b) if a <= b else (b, a) for a, b in zip(first, second, strict=True)]
 
 
-def find_overlap(test: pd.DataFrame, training: pd.DataFrame) -> Overlap:
-    """Returns which pairs of `test` stand in `training`; both frames have sentence1 and sentence2.
+def find_overlap(test: pd.DataFrame, training: Known) -> Overlap:
+    """Returns which pairs of `test`, a frame with sentence1 and sentence2, stand in a training table.
 
     Sentences without a letter or digit match nothing.
     """
-    known = set(pair_keys(training))
-    sentences = {key for pair in known for key in pair} - {""}
     keys = pair_keys(test)
     return Overlap(
-        pairs=_flags(pair in known and "" not in pair for pair in keys),
-        either=_flags(a in sentences or b in sentences for a, b in keys),
-        both=_flags(a in sentences and b in sentences for a, b in keys),
+        pairs=_flags(pair in training.pairs and "" not in pair for pair in keys),
+        either=_flags(a in training.sentences or b in training.sentences for a, b in keys),
+        both=_flags(a in training.sentences and b in training.sentences for a, b in keys),
     )
 
 

@@ -9,13 +9,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sentence_transformers import SentenceTransformer
 
 from explorer.encoders.precision import bf16_is_fast
+
+if TYPE_CHECKING:  # its import takes seconds, which whoever only asks for a precision need not wait for
+    from sentence_transformers import SentenceTransformer
 
 Progress = Callable[[int, int], None]
 _TOKENS_A_BATCH = 1024

@@ -1,49 +1,103 @@
-"""Scores encoders on STS tables: reads pairs, encodes each sentence once an encoder, correlates with gold."""
+"""Scores encoders on STS tasks: encodes each sentence once, correlates with gold, apart from what was in the training data.
+
+What the page, the command line and the API all call. With every embedding in the cache no encoder is loaded.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sentence_transformers import SentenceTransformer
 
+from explorer.analysis.scoring import TableScore, score_table
 from explorer.analysis.similarity import cosine_of_pairs
-from explorer.analysis.sts import correlate
-from explorer.data.tables import read_pairs
+from explorer.analysis.statistics import RESAMPLES, SEED, Interval
+from explorer.analysis.sts import Aggregation, Correlation
+from explorer.data.overlap import Overlap
+from explorer.data.sts_tasks import TaskTable, choose_tasks, read_task
+from explorer.encoders.cache import CacheKey, EmbeddingCache, encode_cached
 from explorer.encoders.encode import Precision, Progress, encode, resolve_precision
-from explorer.encoders.registry import Registry
-from explorer.errors import SettingError
+from explorer.encoders.registry import EncoderInfo, Registry
+from explorer.operations.contamination import Contamination, overlap_with, summarise, training_of
 
-TASKS = {"stsb": ("dev", "test")}
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+Floats = NDArray[np.float64]
+Reporter = Callable[[str, int, int], None]
+
+
+class Subset(StrEnum):
+    """Which pairs of a table: every one, those not in the training data, or those in it."""
+
+    ALL = "all"
+    CLEAN = "clean"
+    OVERLAP = "overlap"
 
 
 @dataclass(frozen=True)
 class TaskScore:
-    """One encoder on one split of one task.
+    """One encoder on one split of one task, over all pairs or a subset of them.
 
     Args:
         encoder: Its name.
         task: For instance "stsb".
         split: For instance "test".
-        n: Number of pairs.
-        spearman: Of cosine and gold over all pairs, x 100; None where undefined.
-        pearson: Likewise.
         precision: Arithmetic of the encoder, "float32" or "bfloat16".
-        why: Why a figure is undefined; empty otherwise.
+        subset: Which pairs.
+        table: Every aggregation and part, with intervals.
+        contamination: What the whole table shares with the encoder's training data.
     """
 
     encoder: str
     task: str
     split: str
-    n: int
-    spearman: float | None
-    pearson: float | None
     precision: str
-    why: str = ""
+    subset: Subset
+    table: TableScore
+    contamination: Contamination
+
+    @property
+    def correlation(self) -> Correlation:
+        """Over all pairs of the subset at once."""
+        return self.table.all_pairs.correlation
+
+    @property
+    def n(self) -> int:
+        """Number of pairs."""
+        return self.correlation.n
+
+    @property
+    def spearman(self) -> float | None:
+        """Of cosine and gold, x 100; None where undefined."""
+        return self.correlation.spearman
+
+    @property
+    def pearson(self) -> float | None:
+        """Likewise."""
+        return self.correlation.pearson
+
+    @property
+    def why(self) -> str:
+        """Why a figure is undefined; empty otherwise."""
+        return self.correlation.why
+
+    @property
+    def interval(self) -> Interval | None:
+        """95 % interval of Spearman."""
+        return self.table.all_pairs.spearman_interval
+
+    @property
+    def aggregation(self) -> Aggregation:
+        """What spearman, pearson and interval are of."""
+        return Aggregation.ALL
 
 
 def evaluate(
@@ -54,47 +108,109 @@ def evaluate(
     split: str = "test",
     encoders: Sequence[str] | None = None,
     precision: Precision | str = Precision.AUTO,
-    progress: Callable[[str, int, int], None] | None = None,
+    subsets: Sequence[Subset | str] = (Subset.ALL,),
+    cache: EmbeddingCache | None = None,
+    resamples: int = RESAMPLES,
+    progress: Reporter | None = None,
 ) -> Iterator[TaskScore]:
-    """Yields a TaskScore for each encoder and task, as each is done.
+    """Yields a TaskScore for each encoder, task and subset, an encoder's as soon as it is done.
 
     Args:
         registry: Where the encoders are.
-        data: Folder with stsb/dev.tsv and stsb/test.tsv.
-        tasks: Names in TASKS.
+        data: Folder with stsb/, sts/ and sick/.
+        tasks: Names of tasks, or "all".
         split: "dev" or "test".
         encoders: Names; None for all.
         precision: See Precision.
-        progress: Called with (what is being done, sentences done, sentences in all).
+        subsets: Which pairs; those that need the training data are left out where it is unknown.
+        cache: Of embeddings; None encodes everything anew.
+        resamples: Of the bootstrap.
+        progress: Called with (what is being done, sentences done, sentences in all); may raise to stop.
 
     Raises:
         SettingError: An unknown task or split.
         DataError: A table is missing or cannot be used.
         EncoderError: An encoder is unknown or damaged.
     """
-    for task in tasks:
-        if task not in TASKS:
-            raise SettingError(f"Unknown task {task!r}; the tasks are {', '.join(TASKS)}.")
-        if split not in TASKS[task]:
-            raise SettingError(f"Task {task} has no split {split!r}; use {' or '.join(TASKS[task])}.")
-    tables = {task: read_pairs(data / task / f"{split}.tsv", score_range=(0, 5)) for task in tasks}
+    tables = [read_task(task, split, data) for task in choose_tasks(tasks, split)]
+    wanted = [Subset(subset) for subset in subsets]
     chosen = resolve_precision(precision)
+    overlaps: dict[tuple[tuple[str, ...], str], Overlap | None] = {}
     for info in registry.choose(encoders):
-        encoder = registry.load(info.name)
-        for task, pairs in tables.items():
-            report: Progress | None = None
-            if progress:
-                label = f"{info.name} on {task} {split}"
-                report = lambda done, total, label=label: progress(label, done, total)  # noqa: E731
-            result = correlate(cosines_of(encoder, pairs, chosen, report), pairs["score"])
-            yield TaskScore(info.name, task, split, result.n, result.spearman, result.pearson, chosen.value, result.why)
+        report = _labelled(progress, f"{info.name} on {_what(tables)}")
+        cosines = cosines_of_tables(registry, info, [table.pairs for table in tables], chosen, cache, report)
+        training = training_of(info, data)
+        for table, scores in zip(tables, cosines, strict=True):
+            of_both = (training.tables, table.task.name)
+            if training.unknown or of_both not in overlaps:
+                overlaps[of_both] = overlap_with(training, table.pairs)
+            overlap = overlaps[of_both]
+            known = summarise(training, overlap, len(table.pairs))
+            for subset, rows in _rows(wanted, overlap, len(table.pairs)).items():
+                result = score_rows(table, scores, rows, resamples)
+                yield TaskScore(info.name, table.task.name, split, chosen.value, subset, result, known)
+
+
+def score_rows(table: TaskTable, cosines: Floats, rows: NDArray[np.bool_], resamples: int = RESAMPLES) -> TableScore:
+    """Returns the score of one encoder over some rows of a task.
+
+    Args:
+        table: The task.
+        cosines: (n_pairs,) float64, of the whole table.
+        rows: (n_pairs,) bool, which of them count.
+        resamples: Of the bootstrap; the draws depend on the task, the split and the number of rows alone, so that the scores
+            of two encoders over the same rows can be compared pair by pair.
+    """
+    parts = np.array(table.parts, dtype=object)[rows].tolist() if table.parts else None
+    seed = SEED + zlib.crc32(f"{table.task.name}/{table.split}".encode())
+    gold = table.pairs["score"].to_numpy(dtype=np.float64)
+    return score_table(cosines[rows], gold[rows], parts, resamples=resamples, seed=seed)[0]
+
+
+def cosines_of_tables(
+    registry: Registry,
+    info: EncoderInfo,
+    tables: Sequence[pd.DataFrame],
+    precision: Precision,
+    cache: EmbeddingCache | None,
+    progress: Progress | None = None,
+) -> list[Floats]:
+    """Returns one encoder's (n_pairs,) cosines for each frame with sentence1 and sentence2; every text is encoded once."""
+    texts = [text for pairs in tables for column in ("sentence1", "sentence2") for text in pairs[column]]
+    if cache is None:
+        vectors = encode(registry.load(info.name), texts, precision=precision, progress=progress)
+    else:
+        key = CacheKey.of(info, precision.value)
+        vectors = encode_cached(lambda: registry.load(info.name), key, texts, cache, progress)
+    cosines, start = [], 0
+    for pairs in tables:
+        n = len(pairs)
+        cosines.append(cosine_of_pairs(vectors[start : start + n], vectors[start + n : start + 2 * n]))
+        start += 2 * n
+    return cosines
 
 
 def cosines_of(
     encoder: SentenceTransformer, pairs: pd.DataFrame, precision: Precision, progress: Progress | None = None
-) -> NDArray[np.float64]:
+) -> Floats:
     """Returns the (n_pairs,) cosines of a frame with sentence1 and sentence2."""
     n = len(pairs)
     texts = [*pairs["sentence1"], *pairs["sentence2"]]
     vectors = encode(encoder, texts, precision=precision, progress=progress)
     return cosine_of_pairs(vectors[:n], vectors[n:])
+
+
+def _rows(wanted: Sequence[Subset], overlap: Overlap | None, n: int) -> Mapping[Subset, NDArray[np.bool_]]:
+    every = np.ones(n, dtype=bool)
+    if overlap is None:
+        return {Subset.ALL: every}
+    rows = {Subset.ALL: every, Subset.CLEAN: ~overlap.pairs, Subset.OVERLAP: overlap.pairs}
+    return {subset: rows[subset] for subset in wanted}
+
+
+def _what(tables: Sequence[TaskTable]) -> str:
+    return f"{tables[0].task.name} {tables[0].split}" if len(tables) == 1 else f"{len(tables)} tasks"
+
+
+def _labelled(progress: Reporter | None, label: str) -> Progress | None:
+    return (lambda done, total: progress(label, done, total)) if progress else None

@@ -1,0 +1,145 @@
+"""How much of a test table stood in an encoder's training data, as far as that is known. Computes no score.
+
+An encoder's facts name its training tables and their hashes, never their text; the text is read from the data folder, and only
+if it is the very file the encoder was trained on. Anything else is "unknown", which does not mean "none".
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, reduce
+from operator import or_
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from explorer.data.overlap import Known, Overlap, find_overlap
+from explorer.data.tables import read_pairs
+from explorer.encoders.registry import EncoderInfo
+
+UNKNOWN = "unknown"
+_NO_RECORD = "the encoder's folder does not say what it was trained on"
+
+
+@dataclass(frozen=True)
+class Training:
+    """The tables an encoder was trained on.
+
+    Args:
+        tables: Names like "stsb/train.tsv", in the order of the record; also those that were not found.
+        known: The keys of their pairs, table by table; empty if unknown.
+        unknown: Why the pairs are not known; empty if they are.
+    """
+
+    tables: tuple[str, ...] = ()
+    known: tuple[Known, ...] = field(default=(), repr=False, compare=False)
+    unknown: str = ""
+
+    @property
+    def label(self) -> str:
+        """The tables in a few words; "unknown" where their pairs are."""
+        return UNKNOWN if self.unknown else ", ".join(self.tables)
+
+
+@dataclass(frozen=True)
+class Contamination:
+    """What one test table shares with one encoder's training data.
+
+    Args:
+        training: The training tables, or "unknown".
+        unknown: Why it is unknown; empty otherwise. The counts are then 0 and mean nothing.
+        n: Pairs of the test table.
+        pairs: Of these, how many stand in training as a pair.
+        either: How many have at least one sentence that does.
+        both: How many have two.
+    """
+
+    training: str
+    unknown: str
+    n: int
+    pairs: int = 0
+    either: int = 0
+    both: int = 0
+
+
+def training_of(info: EncoderInfo, data: Path | None) -> Training:
+    """Returns what an encoder was trained on, with the pairs if the data folder has the same files.
+
+    Args:
+        info: Its `facts["training_data"]` is a list of tables, each with a name, a sha256 and a use; those of another use
+            than "train" (dev tables) are passed over.
+        data: Folder of evaluation data; None if there is none.
+
+    Raises:
+        DataError: A training table is there and damaged.
+    """
+    tables = _tables(info.facts)
+    if not tables:
+        return Training(unknown=_NO_RECORD)
+    names = tuple(tables)
+    if data is None:
+        return Training(names, unknown=f"{names[0]} is needed to compare with, and no data folder is given")
+    for name, digest in tables.items():
+        path = data / name
+        if not path.is_file():
+            return Training(names, unknown=f"{name} is not in the data folder")
+        if _digest(path) != digest:
+            return Training(names, unknown=f"{name} in the data folder is not the file it was trained on")
+    return Training(names, tuple(_read(data / name) for name in names))
+
+
+def overlap_with(training: Training, test: pd.DataFrame) -> Overlap | None:
+    """Returns which pairs of a test frame stand in the training tables; None where these are unknown."""
+    if training.unknown:
+        return None
+    return reduce(or_, (find_overlap(test, known) for known in training.known))
+
+
+def summarise(training: Training, overlap: Overlap | None, n: int) -> Contamination:
+    """Returns the counts of an overlap over n pairs."""
+    if overlap is None:
+        return Contamination(training.label, training.unknown, n)
+    counts = (int(flags.sum()) for flags in (overlap.pairs, overlap.either, overlap.both))
+    return Contamination(training.label, "", n, *counts)
+
+
+def _tables(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Name -> sha256 of the training tables; empty where the record is missing or not of this form."""
+    record = facts.get("training_data")
+    if not isinstance(record, Sequence) or isinstance(record, str):
+        return {}
+    rows = [row for row in record if isinstance(row, Mapping) and row.get("use", "train") == "train"]
+    return {str(row.get("table", "")): str(row.get("sha256", "")) for row in rows if _is_name(row.get("table"))}
+
+
+def _is_name(name: object) -> bool:
+    """Whether a record's table is a path inside the data folder."""
+    return isinstance(name, str) and bool(name) and not Path(name).is_absolute() and ".." not in Path(name).parts
+
+
+def _digest(path: Path) -> str:
+    return _digest_of(path, *_version(path))
+
+
+def _read(path: Path) -> Known:
+    return _known_of(path, *_version(path))
+
+
+def _version(path: Path) -> tuple[int, int]:
+    """Size and time of change: a file is read again only when one of them differs."""
+    stat = path.stat()
+    return stat.st_size, stat.st_mtime_ns
+
+
+@lru_cache(maxsize=64)
+def _digest_of(path: Path, size: int, modified: int) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@lru_cache(maxsize=8)
+def _known_of(path: Path, size: int, modified: int) -> Known:
+    return Known.of(read_pairs(path))
