@@ -75,7 +75,7 @@ def photograph(browser: Browser, address: str, mode: str, width: int, path: Path
         device_scale_factor=1.5 if width > 800 else 2,
     )
     page.goto(address)
-    page.wait_for_function(SCORED, timeout=60_000)
+    page.wait_for_function(SCORED, timeout=180_000)
     page.wait_for_timeout(300)
     page.screenshot(path=path, full_page=whole)
     page.close()

@@ -13,11 +13,14 @@ from explorer.encoders.registry import Registry
 from explorer.errors import EncoderError
 from explorer.figures.theme import css_variables
 from explorer.paths import ASSETS
-from explorer.ui import compare, explanations
+from explorer.ui import compare, explanations, filters
 from explorer.ui.look import theme
 from explorer.ui.page import BARE, PRIVATE, Page, TabSpec, from_address
 
-TABS = (TabSpec("compare", "Compare", compare.build),)
+TABS = (
+    TabSpec("compare", "Compare", compare.build),
+    TabSpec("filters", "Filters", filters.build),
+)
 
 
 def build_app(registry: Registry, *, demo: bool = False, data: Path | None = None) -> gr.Blocks:

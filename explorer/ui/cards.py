@@ -43,7 +43,18 @@ def cards(
             made.append(_card(info, looks[info.name], None, waiting or "No score yet."))
             waiting = waiting and "Waiting for the encoder before it."
     heading = tag("h2", "Scores", cls="unseen")
-    return tag("section", heading, tag("div", *made, cls="cards", role="list"))
+    return tag("section", heading, _glance(infos, looks, scores), tag("div", *made, cls="cards", role="list"))
+
+
+def _glance(infos: Sequence[EncoderInfo], looks: Mapping[str, Identity], scores: Mapping[str, PairScore]) -> Html:
+    """All cosines at once for narrow screens, where the cards stand below each other; hidden from screen readers."""
+    cosines = (
+        (info.name, words.cosine(scores[info.name].cosine) if info.name in scores else words.DASH) for info in infos
+    )
+    made = (
+        tag("p", name_plate(name, looks[name]), tag("b", cosine), cls=looks[name].css_class) for name, cosine in cosines
+    )
+    return tag("div", *made, cls="glance", aria_hidden="true")
 
 
 def name_plate(name: str, look: Identity) -> Html:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from explorer.data.paper import published_score
+from explorer.data.paper import PublishedScore, published_score
 from explorer.encoders.registry import EncoderInfo, Problem
 from explorer.figures.theme import identities
 from explorer.ui import words
@@ -77,16 +77,20 @@ def _cells(info: EncoderInfo) -> list[Html]:
         words.score(info.scores.get("stsb_test_spearman")),
     )
     published = published_score(info.family, info.pooling)
-    kind, value = (
-        (f"{published.backbone}-base, {published.embedding}", published.spearman) if published else ("none", None)
-    )
+    backbone, _, remark = info.backbone.partition(" (")
     return [
-        tag("td", info.backbone),
-        tag("td", words.short_pooling(info.pooling), cls="kind"),
+        tag("td", backbone, tag("small", f"({remark}") if remark else None),
+        tag("td", words.short_pooling(info.pooling)),
         *(tag("td", number, cls="number") for number in numbers),
-        tag("td", kind, cls="paper"),
-        tag("td", words.score(value), cls="number paper"),
+        _paper_kind(published),
+        tag("td", words.score(published.spearman if published else None), cls="number paper"),
     ]
+
+
+def _paper_kind(published: PublishedScore | None) -> Html:
+    if published is None:
+        return tag("td", "none of this kind", cls="paper")
+    return tag("td", f"{published.backbone}-base", tag("small", published.embedding), cls="paper")
 
 
 def _problems(problems: Sequence[Problem]) -> Html | None:

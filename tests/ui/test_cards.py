@@ -24,6 +24,7 @@ def test_cards_write_cosine_percentiles_reading_and_notes() -> None:
     assert "<strong>93 %</strong>" in card
     assert "(n = 1,500)" in card
     assert "(no reference pairs)" in card
+    assert "<b>\N{MINUS SIGN}0.250</b>" in card
     assert "Cut off." in card
     assert "Sentence 1: 2 of 5 word pieces" in card
     assert "Sentence 2: 1 word piece<" in card
