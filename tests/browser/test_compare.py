@@ -249,7 +249,7 @@ def test_the_api_gives_the_same_scores_and_the_same_sentences(app: App) -> None:
     from gradio_client.exceptions import AppError
 
     client = Client(app.address, verbose=False)
-    assert set(client.view_api(return_format="dict", print_info=False)["named_endpoints"]) == {"/compare"}
+    assert "/compare" in client.view_api(return_format="dict", print_info=False)["named_endpoints"]
     rows = client.predict("A dog runs.", "A cat sleeps.", api_name="/compare")
     assert [row["encoder"] for row in rows] == FOUR
     assert {row["encoder"]: words.cosine(row["cosine"]) for row in rows} == expected("A dog runs.", "A cat sleeps.")

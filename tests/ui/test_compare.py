@@ -143,7 +143,7 @@ def _with_other_names(content: bytes) -> bytes:
     return content.replace(b"attention", b"attentiom")
 
 
-def test_the_page_has_one_public_endpoint(registry: Registry) -> None:
+def test_comparing_is_a_public_endpoint(registry: Registry) -> None:
     app = build_app(registry)
     public = [fn.api_name for fn in app.fns.values() if fn.api_visibility == "public"]
-    assert public == ["compare"]
+    assert "compare" in public
