@@ -21,8 +21,8 @@ from explorer.errors import EncoderError
 
 MAX_RESIDUAL = 0.01
 # Steps are doubled until the residual is this small, or there are _MAX_STEPS.
-_GOOD_RESIDUAL = 0.002
-_FIRST_STEPS, _MAX_STEPS = 8, 512
+_GOOD_RESIDUAL = 0.005
+_FIRST_STEPS, _MAX_STEPS = 16, 512
 # Points times word pieces times hidden dimensions of one backward pass.
 _VALUES_AT_ONCE = 100_000
 # Below this magnitude of a cosine its residual is measured against this instead, as 1 % of nothing is nothing.
