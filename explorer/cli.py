@@ -85,6 +85,11 @@ def _parser() -> argparse.ArgumentParser:
     formats.add_argument("--csv", action="store_true", help="print comma-separated values and nothing else")
     formats.add_argument("--markdown", action="store_true", help="print a markdown table and nothing else")
 
+    cost = _command(commands, "cost", _cost, "measure what encoders cost here: load time, speed, memory")
+    cost.add_argument("--here", action="store_true", help="in this process, not in a new one for each encoder")
+    _add_encoders(cost)
+    _add_json(cost)
+
     train = _command(commands, "train", _train, "fine-tune an encoder on graded sentence pairs")
     _add_train(train)
 
@@ -240,6 +245,17 @@ def _evaluate(options: argparse.Namespace) -> None:
         _print([as_row(score) for score in scores], True)
     else:
         _print([{key: flat_row(score)[key] for key in _EVALUATE_COLUMNS} for score in scores], False)
+
+
+def _cost(options: argparse.Namespace) -> None:
+    from explorer.operations.cost import as_row, measure, measure_here
+
+    registry = _registry(options)
+    measured = (
+        measure_here(info) if options.here else measure(registry, info.name)
+        for info in registry.choose(_names(options))
+    )
+    _print([as_row(cost) for cost in measured], options.json)
 
 
 def _subsets(given: str | None, default: Sequence[str]) -> list[str]:

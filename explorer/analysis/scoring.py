@@ -115,13 +115,19 @@ def _interval(score: Score) -> Score:
     )
 
 
+def mean_of(scores: Mapping[str, Score], how: Aggregation = Aggregation.MEAN) -> Score:
+    """Returns the mean of the scores of separate sets of pairs, with its interval if each of them has one.
+
+    Args:
+        scores: By name; of one encoder.
+        how: MEAN or WEIGHTED by the number of pairs.
+    """
+    weights = [score.correlation.n if how is Aggregation.WEIGHTED else 1 for score in scores.values()]
+    drawn = [score.drawn for score in scores.values() if score.drawn is not None]
+    mean = np.average(np.stack(drawn), axis=0, weights=weights) if len(drawn) == len(scores) else None
+    return _interval(Score(combine({name: score.correlation for name, score in scores.items()}, how), drawn=mean))
+
+
 def _with_parts(together: Score, parts: Mapping[str, Score]) -> TableScore:
-    correlations = {name: score.correlation for name, score in parts.items()}
-    aggregations = {Aggregation.ALL: together}
-    for how in (Aggregation.MEAN, Aggregation.WEIGHTED):
-        weights = [score.correlation.n if how is Aggregation.WEIGHTED else 1 for score in parts.values()]
-        drawn = [score.drawn for score in parts.values() if score.drawn is not None]
-        whole = len(drawn) == len(parts)
-        mean = np.average(np.stack(drawn), axis=0, weights=weights) if whole else None
-        aggregations[how] = _interval(Score(combine(correlations, how), drawn=mean))
-    return TableScore(aggregations, parts)
+    means = {how: mean_of(parts, how) for how in (Aggregation.MEAN, Aggregation.WEIGHTED)}
+    return TableScore({Aggregation.ALL: together, **means}, parts)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,6 +54,8 @@ class TaskScore:
         subset: Which pairs.
         table: Every aggregation and part, with intervals.
         contamination: What the whole table shares with the encoder's training data.
+        rows: (n_pairs,) bool, which rows of the task's table are in the subset.
+        cosines: (n_pairs,) float64, of every row of the task's table.
     """
 
     encoder: str
@@ -63,6 +65,8 @@ class TaskScore:
     subset: Subset
     table: TableScore
     contamination: Contamination
+    rows: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool), repr=False, compare=False)
+    cosines: Floats = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
 
     @property
     def correlation(self) -> Correlation:
@@ -148,7 +152,8 @@ def evaluate(
             known = summarise(training, overlap, len(table.pairs))
             for subset, rows in _rows(wanted, overlap, len(table.pairs)).items():
                 result = score_rows(table, scores, rows, resamples)
-                yield TaskScore(info.name, table.task.name, split, chosen.value, subset, result, known)
+                where = info.name, table.task.name, split, chosen.value
+                yield TaskScore(*where, subset, result, known, rows, scores)
 
 
 def score_rows(table: TaskTable, cosines: Floats, rows: NDArray[np.bool_], resamples: int = RESAMPLES) -> TableScore:

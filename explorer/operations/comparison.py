@@ -1,0 +1,284 @@
+"""The paper's tables beside what was measured here: published, ours, difference and why they may differ; what the CNN adds.
+
+A published figure is only ever shown beside ours, never averaged or plotted together with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from explorer.analysis.scoring import Score, compare, mean_of
+from explorer.analysis.statistics import Difference, Interval, in_words
+from explorer.analysis.sts import Correlation
+from explorer.data.paper import Table, read_table
+from explorer.data.sts_tasks import TASKS
+from explorer.encoders.registry import EncoderInfo
+from explorer.operations.evaluate import Subset, TaskScore
+
+TABLES: Mapping[Table, str] = {
+    "table1": "Table 1: STSb test, by training data and sentence layer",
+    "table2": "Table 2: STSb as a GLUE task, a cross-encoder",
+    "table3": "Table 3: STS12 to STS16 and STSb, trained on NLI, then STSb",
+}
+TRAINING = {"none": "nothing", "stsb": "STSb", "nli": "NLI", "nli+stsb": "NLI, then STSb"}
+LAYERS = {
+    "cls": "[CLS] vector",
+    "avg": "average of the plain backbone",
+    "siamese-mean": "siamese, average pooling",
+    "siamese-cnn": "siamese, CNN",
+}
+_POOLINGS = {"siamese-mean": "mean", "siamese-cnn": "cnn"}
+# Table 3's names -> backbone and sentence layer.
+ENCODERS = {
+    "SBERT": ("bert", "siamese-mean"),
+    "CNN-SBERT": ("bert", "siamese-cnn"),
+    "SALBERT": ("albert", "siamese-mean"),
+    "CNN-SALBERT": ("albert", "siamese-cnn"),
+}
+AVERAGE = "Avg"
+_YEARS = tuple(f"sts{year}" for year in range(12, 17))
+_AVERAGED = ("stsb", *_YEARS)
+MEASURED, RECORDED = "measured here", "from its card"
+
+
+@dataclass(frozen=True)
+class Ours:
+    """One of our encoders beside a row of the paper; figures are Spearman x 100.
+
+    Args:
+        encoder: Its name.
+        spearman: Ours.
+        interval: 95 % interval; None where it was not measured in this run.
+        source: MEASURED or RECORDED.
+        difference: Ours less the published figure.
+        reasons: Why the two may differ, besides chance.
+    """
+
+    encoder: str
+    spearman: float
+    interval: Interval | None
+    source: str
+    difference: float
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PaperRow:
+    """One row of the paper; figures x 100, as printed.
+
+    Args:
+        encoder: In the paper's kinds: backbone and sentence layer.
+        training: What it was trained on.
+        task: What it was scored on.
+        spearman: Published.
+        pearson: Published.
+        ours: Our encoders of the same kind.
+        missing: Why there is none of ours; empty if there is.
+    """
+
+    encoder: str
+    training: str
+    task: str
+    spearman: float
+    pearson: float
+    ours: tuple[Ours, ...] = ()
+    missing: str = ""
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What the CNN adds to average pooling, Spearman x 100.
+
+    Args:
+        family: "bert" or "albert".
+        task: As in tables: "STSb" or "STS12".
+        published: CNN less average pooling, in the paper.
+        ours: The same for two encoders of ours that differ in nothing else; None if there are none or no score.
+        encoders: Our two encoders, CNN first; empty if there are none.
+    """
+
+    family: str
+    task: str
+    published: float
+    ours: Difference | None
+    encoders: tuple[str, ...] = ()
+
+
+def paper_rows(table: Table, infos: Sequence[EncoderInfo], scores: Iterable[TaskScore] = ()) -> list[PaperRow]:
+    """Returns a table of the paper, row by row in its order, with our encoders of the same kind beside it.
+
+    Args:
+        table: "table1", "table2" or "table3".
+        infos: Our encoders.
+        scores: What was measured here; where nothing was, the figure of the encoder's own card is used.
+    """
+    found, read = _by_task(scores), read_table(table)
+    if table == "table2":
+        return [
+            PaperRow(
+                f"{row.backbone.upper()}, cross-encoder",
+                TRAINING["stsb"],
+                "STSb",
+                row.spearman,
+                row.pearson,
+                missing="it reads both sentences at once and makes no embedding; none is loaded here",
+            )
+            for row in read.itertuples()
+        ]
+    rows = []
+    for row in read.itertuples():
+        family, layer = (row.backbone, row.embedding) if table == "table1" else ENCODERS[row.encoder]
+        training, task = (row.training, "STSb") if table == "table1" else ("nli+stsb", row.task)
+        kind = [info for info in infos if info.family == family and info.pooling == _POOLINGS.get(layer)]
+        if table == "table1":
+            kind = [info for info in kind if training_label(info) == training]
+        made = tuple(
+            our for info in kind if (our := _ours(info, family, training, task, row.spearman, found)) is not None
+        )
+        rows.append(
+            PaperRow(
+                encoder=f"{family.upper()}, {LAYERS[layer]}",
+                training=TRAINING[training],
+                task="average of the six" if task == AVERAGE else task,
+                spearman=row.spearman,
+                pearson=row.pearson,
+                ours=made,
+                missing="" if made else "not measured yet" if kind else "no encoder of this kind here",
+            )
+        )
+    return rows
+
+
+def cnn_gains(infos: Sequence[EncoderInfo], scores: Iterable[TaskScore] = ()) -> list[Gain]:
+    """Returns what the CNN adds on every task, BERT first; published gains are of the paper's encoders.
+
+    STSb is the paper's table 1 trained on STSb, as ours are; the other tasks are its table 3, trained on NLI, then STSb.
+    """
+    found, gains = _by_task(scores), []
+    published = _published_spearman()
+    for family in ("bert", "albert"):
+        pair = _twins(infos, family)
+        for task in _AVERAGED:
+            title = TASKS[task].title
+            paper = published[family, "siamese-cnn", title] - published[family, "siamese-mean", title]
+            ours = _difference(pair, task, found) if pair else None
+            gains.append(Gain(family, title, round(paper, 2), ours, tuple(info.name for info in pair)))
+    return gains
+
+
+def comparisons(scores: Sequence[TaskScore]) -> list[str]:
+    """Returns in words, for each two encoders scored on the same pairs, which is ahead and whether that is clear."""
+    sentences = []
+    for first, second in combinations(scores, 2):
+        same = (first.task, first.split, first.subset, first.n) == (second.task, second.split, second.subset, second.n)
+        if not same or first.encoder == second.encoder or (first.rows != second.rows).any():
+            continue
+        found = compare(first.table.all_pairs, second.table.all_pairs)
+        if found is not None:
+            sentences.append(in_words(first.encoder, second.encoder, found))
+    return sentences
+
+
+def training_label(info: EncoderInfo) -> str:
+    """Returns what an encoder was trained on, as a key of TRAINING; empty if that is unknown or something else."""
+    record = info.facts.get("training_data")
+    rows = record if isinstance(record, list) else []
+    names = {str(row.get("table", "")) for row in rows if isinstance(row, Mapping) and row.get("use") == "train"}
+    sets = {name.split("/")[0].removesuffix(".tsv") for name in names}
+    nli = {name for name in sets if name in ("snli", "mnli", "multinli", "nli", "allnli")}
+    if not sets or sets - nli - {"stsb"}:
+        return ""
+    return "+".join((["nli"] if nli else []) + (["stsb"] if "stsb" in sets else []))
+
+
+def _ours(
+    info: EncoderInfo,
+    family: str,
+    training: str,
+    task: str,
+    published: float,
+    found: Mapping[tuple[str, str], TaskScore],
+) -> Ours | None:
+    score = _score(info, task, found)
+    if score is None or score.correlation.spearman is None:
+        return None
+    value = score.correlation.spearman
+    measured = task == AVERAGE or (info.name, task.lower()) in found
+    reasons = _reasons(info, family, training, found.get((info.name, task.lower())))
+    return Ours(
+        info.name,
+        value,
+        score.spearman_interval,
+        MEASURED if measured else RECORDED,
+        round(value, 2) - published,
+        tuple(reasons),
+    )
+
+
+def _score(info: EncoderInfo, task: str, found: Mapping[tuple[str, str], TaskScore]) -> Score | None:
+    """Our score on a task as the paper names it: measured, the mean of six, or what the card records."""
+    if task == AVERAGE:
+        six = {name: found.get((info.name, name)) for name in _AVERAGED}
+        known = {name: score.table.all_pairs for name, score in six.items() if score is not None}
+        return mean_of(known) if len(known) == len(six) else None
+    measured = found.get((info.name, task.lower()))
+    if measured is not None:
+        return measured.table.all_pairs
+    return _recorded(info) if task == "STSb" else None
+
+
+def _recorded(info: EncoderInfo) -> Score | None:
+    spearman, pearson = (info.scores.get(f"stsb_test_{kind}") for kind in ("spearman", "pearson"))
+    count = info.facts.get("n", {})
+    n = count.get("stsb_test", 0) if isinstance(count, Mapping) else 0
+    return None if spearman is None else Score(Correlation(int(n), spearman, pearson))
+
+
+def _reasons(info: EncoderInfo, family: str, training: str, score: TaskScore | None) -> list[str]:
+    reasons = [f"another backbone: {info.backbone}, not {family}-base"]
+    own = training_label(info)
+    if own != training:
+        reasons.append(f"other training data: {TRAINING.get(own, 'not recorded')}, not {TRAINING[training]}")
+    if info.facts.get("distillation"):
+        reasons.append("our backbone was distilled, not pre-trained")
+    reasons.append("one seed each")
+    if score is not None and score.contamination.pairs and score.task in _YEARS:
+        found = score.contamination
+        reasons.append(f"{found.pairs:,} of {found.n:,} pairs are in STSb train, which both were trained on")
+    return reasons
+
+
+def _by_task(scores: Iterable[TaskScore]) -> dict[tuple[str, str], TaskScore]:
+    """(encoder, task) -> its score over all test pairs."""
+    return {
+        (score.encoder, score.task): score for score in scores if score.subset is Subset.ALL and score.split == "test"
+    }
+
+
+def _published_spearman() -> dict[tuple[str, str, str], float]:
+    """(backbone, sentence layer, task) -> published Spearman: STSb from table 1, the years from table 3."""
+    years = {(*ENCODERS[row.encoder], str(row.task)): float(row.spearman) for row in read_table("table3").itertuples()}
+    stsb = {
+        (str(row.backbone), str(row.embedding), "STSb"): float(row.spearman)
+        for row in read_table("table1").itertuples()
+        if row.training == "stsb"
+    }
+    return years | stsb
+
+
+def _twins(infos: Sequence[EncoderInfo], family: str) -> tuple[EncoderInfo, ...]:
+    """The first CNN encoder and the first with average pooling that share backbone and training; empty if none do."""
+    for cnn in (info for info in infos if info.family == family and info.pooling == "cnn"):
+        for mean in (info for info in infos if info.family == family and info.pooling == "mean"):
+            if (cnn.backbone, training_label(cnn)) == (mean.backbone, training_label(mean)):
+                return cnn, mean
+    return ()
+
+
+def _difference(
+    pair: Sequence[EncoderInfo], task: str, found: Mapping[tuple[str, str], TaskScore]
+) -> Difference | None:
+    first, second = (_score(info, TASKS[task].title, found) for info in pair)
+    return compare(first, second) if first is not None and second is not None else None

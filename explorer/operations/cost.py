@@ -1,0 +1,113 @@
+"""Measures what an encoder costs on this machine: load time, speed, memory. Each in a process of its own, so that none
+pays for another's memory; the sentences are made here and say nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import product
+from statistics import median
+
+from explorer.encoders.registry import EncoderInfo, Registry
+from explorer.errors import EncoderError
+from explorer.paths import ROOT
+
+_SUBJECTS = ("The gardener", "A tall woman", "My neighbour", "The young driver", "An old sailor", "Every student")
+_VERBS = ("looks at", "carries", "paints", "forgets", "asks about", "walks around")
+_OBJECTS = ("the yellow boat", "a broken chair in the yard", "two letters", "the long way to the station", "a song")
+_TIMEOUT = 300
+
+
+@dataclass(frozen=True)
+class Cost:
+    """One encoder, measured.
+
+    Args:
+        encoder: Its name.
+        parameters: Number of weights, the transformer's pooler left out.
+        size_bytes: All files of its folder.
+        load_seconds: From files to a ready encoder, libraries already imported.
+        pair_ms: Median milliseconds to encode one pair of sentences.
+        sentences_per_second: Median over rounds of a batch of short sentences, each encoded anew.
+        peak_bytes: Most memory of a process that does only this, libraries included.
+        n: Number of sentences in a round.
+        machine: What it was measured on.
+    """
+
+    encoder: str
+    parameters: int
+    size_bytes: int
+    load_seconds: float
+    pair_ms: float
+    sentences_per_second: float
+    peak_bytes: int
+    n: int
+    machine: str
+
+
+def measure_here(info: EncoderInfo, *, rounds: int = 3, sentences: int = 180) -> Cost:
+    """Returns an encoder's cost, measured in this process; its peak memory is the process's so far."""
+    from explorer.encoders.encode import encode
+    from explorer.encoders.load import load_encoder
+    from explorer.encoders.machine import this_machine
+
+    load = _seconds(lambda: load_encoder(info.folder))
+    encoder = load_encoder(info.folder)
+    texts = sample(sentences)
+    encode(encoder, texts[:8])
+    pairs = [_seconds(partial(encode, encoder, texts[i : i + 2])) for i in range(0, 42, 2)]
+    batches = [_seconds(lambda: encode(encoder, texts)) for _ in range(rounds)]
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return Cost(
+        encoder=info.name,
+        parameters=info.parameters,
+        size_bytes=info.size_bytes,
+        load_seconds=load,
+        pair_ms=1000 * median(pairs),
+        sentences_per_second=len(texts) / median(batches),
+        peak_bytes=peak,
+        n=len(texts),
+        machine=str(this_machine()),
+    )
+
+
+def measure(registry: Registry, name: str) -> Cost:
+    """Returns an encoder's cost, measured in a new process.
+
+    Raises:
+        EncoderError: The encoder is unknown or damaged, or the measurement failed.
+    """
+    info = registry.info(name)
+    command = [sys.executable, "-m", "explorer", "cost", "--here", "--json", "--encoders", name]
+    command += ["--checkpoints", str(info.folder.parent)]
+    try:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=_TIMEOUT, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise EncoderError(f"Measuring {name} took over {_TIMEOUT} s and was ended; this machine is busy.") from error
+    if done.returncode:
+        reason = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
+        raise EncoderError(f"{name} could not be measured: {reason[0]}")
+    return Cost(**json.loads(done.stdout)[0])
+
+
+def as_row(cost: Cost) -> dict[str, object]:
+    """Returns a cost as one json object."""
+    return asdict(cost)
+
+
+def sample(count: int) -> list[str]:
+    """Returns so many different short sentences, at most 180."""
+    return [f"{a} {b} {c}." for a, b, c in product(_SUBJECTS, _VERBS, _OBJECTS)][:count]
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start

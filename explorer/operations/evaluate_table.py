@@ -1,0 +1,95 @@
+"""Scores encoders on a person's own table of pairs with gold scores: the same figures as for the tasks, on any scale."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from explorer.analysis.scoring import Score, compare, score_pairs
+from explorer.analysis.statistics import in_words
+from explorer.data.tables import read_pairs
+from explorer.encoders.cache import EmbeddingCache
+from explorer.encoders.encode import Precision, resolve_precision
+from explorer.encoders.registry import Registry
+from explorer.errors import DataError
+from explorer.operations.evaluate import cosines_of_tables
+
+MOST_ROWS = 20_000
+
+
+@dataclass(frozen=True)
+class OwnTable:
+    """A person's table, scored.
+
+    Args:
+        name: Of the file.
+        scores: A Score for each encoder.
+        comparisons: For each two encoders in words which is ahead and whether that is clear; empty where undefined.
+        pairs: sentence1, sentence2, score and a column of cosines for each encoder.
+    """
+
+    name: str
+    scores: dict[str, Score]
+    comparisons: tuple[str, ...]
+    pairs: pd.DataFrame
+
+
+def evaluate_table(
+    registry: Registry,
+    path: Path,
+    *,
+    encoders: Sequence[str] | None = None,
+    precision: Precision | str = Precision.AUTO,
+    cache: EmbeddingCache | None = None,
+    most_rows: int = MOST_ROWS,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> OwnTable:
+    """Returns every encoder's correlation with the gold scores of a table.
+
+    Args:
+        registry: Where the encoders are.
+        path: A .csv, .tsv, .jsonl or .parquet with sentence1, sentence2 and score, on any scale.
+        encoders: Names; None for all.
+        precision: See Precision.
+        cache: Of embeddings; None encodes everything anew.
+        most_rows: A longer table is refused.
+        progress: Called with (encoder, sentences done, sentences in all).
+
+    Raises:
+        DataError: The table cannot be used; the sentence names the row.
+        EncoderError: An encoder is unknown or damaged.
+    """
+    pairs = read_gold(path, most_rows)
+    gold, columns = pairs["score"].to_numpy(dtype=np.float64), {}
+    for info in registry.choose(encoders):
+        report = (lambda done, total, name=info.name: progress(name, done, total)) if progress else None
+        (columns[info.name],) = cosines_of_tables(registry, info, [pairs], resolve_precision(precision), cache, report)
+    scores = dict(zip(columns, score_pairs(np.stack(list(columns.values())), gold), strict=True))
+    sentences = tuple(
+        in_words(a, b, found)
+        for i, (a, first) in enumerate(scores.items())
+        for b, second in list(scores.items())[i + 1 :]
+        if (found := compare(first, second)) is not None
+    )
+    return OwnTable(path.name, scores, sentences, pairs.assign(**columns))
+
+
+def read_gold(path: Path, most_rows: int = MOST_ROWS) -> pd.DataFrame:
+    """Returns the pairs of a table with gold scores, any scale, those three columns only.
+
+    Raises:
+        DataError: A column is missing, a row cannot be used, or there are too many.
+    """
+    pairs = read_pairs(path)
+    if "score" not in pairs.columns:
+        raise DataError(f"{path.name} has no column 'score'; the gold scores are what the cosines are compared with.")
+    if len(pairs) > most_rows:
+        raise DataError(f"{path.name} has {len(pairs):,} rows; at most {most_rows:,} are scored here.")
+    bad = pairs.index[~np.isfinite(pairs["score"])]
+    if len(bad):
+        raise DataError(f"{path.name}, row {int(bad[0]) + 1}: the score is infinite; give a number.")
+    return pairs[["sentence1", "sentence2", "score"]]

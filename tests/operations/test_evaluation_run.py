@@ -1,0 +1,86 @@
+"""The background evaluation: it can be watched, stopped and started again, and says why it failed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from explorer.encoders.cache import EmbeddingCache
+from explorer.encoders.registry import Registry
+from explorer.errors import SettingError
+from explorer.operations.evaluation_run import EvaluationRun, Phase
+from explorer.training.export import save_encoder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, tiny_encoder: Callable) -> Path:
+    root = tmp_path_factory.mktemp("run")
+    for pooling in ("mean", "cnn"):
+        save_encoder(tiny_encoder("bert", pooling), root / "encoders" / f"bert-{pooling}", {}, half=False)
+    (root / "data" / "stsb").mkdir(parents=True)
+    rows = [f"{number % 6}\ta dog {number}\tthe cat {number * 7 % 11}" for number in range(30)]
+    (root / "data" / "stsb" / "test.tsv").write_text("\n".join(["score\tsentence1\tsentence2", *rows]) + "\n")
+    return root
+
+
+@pytest.fixture
+def run(folder: Path, tmp_path: Path) -> EvaluationRun:
+    return EvaluationRun(Registry([folder / "encoders"]), folder / "data", EmbeddingCache(tmp_path))
+
+
+def test_a_run_ends_with_every_score(run: EvaluationRun) -> None:
+    assert run.state().phase is Phase.IDLE
+    run.start(["bert-mean", "bert-cnn"], ["stsb"])
+    state = run.wait(60)
+    assert state.phase is Phase.DONE
+    assert [score.encoder for score in state.scores] == ["bert-mean", "bert-cnn"]
+    assert state.done == state.total > 0
+
+
+def test_a_run_can_be_watched_and_stopped_and_is_quick_the_second_time(
+    run: EvaluationRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached, go_on, load = threading.Event(), threading.Event(), run.registry.load
+
+    def slow(name: str) -> object:
+        if name == "bert-cnn":
+            reached.set()
+            assert go_on.wait(30)
+        return load(name)
+
+    monkeypatch.setattr(run.registry, "load", slow)
+    run.start(["bert-mean", "bert-cnn"], ["stsb"])
+    assert reached.wait(30)
+    state = run.state()
+    assert (state.phase, state.active, state.label) == (Phase.RUNNING, True, "bert-cnn on stsb test")
+    assert 0 < state.done < state.total
+    with pytest.raises(SettingError, match="under way"):
+        run.start(["bert-mean"], ["stsb"])
+    assert run.stop().phase is Phase.STOPPING
+    go_on.set()
+    state = run.wait(30)
+    assert state.phase is Phase.STOPPED
+    assert [score.encoder for score in state.scores] == ["bert-mean"]
+    monkeypatch.setattr(run.registry, "load", lambda name: pytest.fail("encoded again"))
+    run.start(["bert-mean"], ["stsb"])
+    assert run.wait(30).phase is Phase.DONE
+
+
+def test_a_run_says_why_it_failed(run: EvaluationRun, folder: Path) -> None:
+    run.start(["bert-mean"], ["sts12"])
+    state = run.wait(30)
+    assert (state.phase, state.scores) == (Phase.FAILED, ())
+    assert "No file at" in state.message
+    run.start(["gpt"], ["stsb"])
+    assert "no encoder 'gpt'" in run.wait(30).message
+
+
+def test_what_cannot_start_is_named(run: EvaluationRun, folder: Path) -> None:
+    with pytest.raises(SettingError, match="at least one encoder and one task"):
+        run.start([], ["stsb"])
+    with pytest.raises(SettingError, match="--data FOLDER"):
+        EvaluationRun(run.registry, None).start(["bert-mean"], ["stsb"])
+    assert run.stop().phase is Phase.IDLE
