@@ -10,6 +10,7 @@ import hashlib
 import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -192,7 +193,9 @@ def scan_corpus(
 
     run_backbone(loaded, sentences, visit, precision=chosen)
     layers = scanner.result()
-    _write(path, layers)
+    # A full disk costs the next scan its short cut, never this one its result.
+    with suppress(OSError):
+        _write(path, layers)
     return CorpusScan(encoder, sentences, kind, shown, chosen.value, layers, False)
 
 
@@ -332,7 +335,7 @@ def _write(path: Path, layers: Sequence[LayerScan]) -> None:
 def _read(path: Path, head: CNNPooling) -> tuple[LayerScan, ...] | None:
     """Returns a cached scan; None where there is none or it cannot be read, so that it is made again."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             return tuple(_read_layer(file, number) for number in range(len(head.convolutions)))
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
