@@ -1,6 +1,7 @@
 """Scores encoders on STS tasks: encodes each sentence once, correlates with gold, apart from what was in the training data.
 
-What the page, the command line and the API all call. With every embedding in the cache no encoder is loaded.
+What the page, the command line and the API all call. With every embedding in the cache no encoder is loaded. Torch is imported
+only when something is evaluated.
 """
 
 from __future__ import annotations
@@ -23,12 +24,13 @@ from explorer.analysis.sts import Aggregation, Correlation
 from explorer.data.overlap import Overlap
 from explorer.data.sts_tasks import TaskTable, choose_tasks, read_task
 from explorer.encoders.cache import CacheKey, EmbeddingCache, encode_cached
-from explorer.encoders.encode import Precision, Progress, encode, resolve_precision
 from explorer.encoders.registry import EncoderInfo, Registry
 from explorer.operations.contamination import Contamination, overlap_with, summarise, training_of
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
+
+    from explorer.encoders.encode import Precision, Progress
 
 Floats = NDArray[np.float64]
 Reporter = Callable[[str, int, int], None]
@@ -111,7 +113,7 @@ def evaluate(
     tasks: Sequence[str] = ("stsb",),
     split: str = "test",
     encoders: Sequence[str] | None = None,
-    precision: Precision | str = Precision.AUTO,
+    precision: Precision | str = "auto",
     subsets: Sequence[Subset | str] = (Subset.ALL,),
     cache: EmbeddingCache | None = None,
     resamples: int = RESAMPLES,
@@ -136,6 +138,8 @@ def evaluate(
         DataError: A table is missing or cannot be used.
         EncoderError: An encoder is unknown or damaged.
     """
+    from explorer.encoders.encode import resolve_precision
+
     tables = [read_task(task, split, data) for task in choose_tasks(tasks, split)]
     wanted = [Subset(subset) for subset in subsets]
     chosen = resolve_precision(precision)
@@ -181,6 +185,8 @@ def cosines_of_tables(
     progress: Progress | None = None,
 ) -> list[Floats]:
     """Returns one encoder's (n_pairs,) cosines for each frame with sentence1 and sentence2; every text is encoded once."""
+    from explorer.encoders.encode import encode
+
     texts = [text for pairs in tables for column in ("sentence1", "sentence2") for text in pairs[column]]
     if cache is None:
         vectors = encode(registry.load(info.name), texts, precision=precision, progress=progress)
@@ -199,6 +205,8 @@ def cosines_of(
     encoder: SentenceTransformer, pairs: pd.DataFrame, precision: Precision, progress: Progress | None = None
 ) -> Floats:
     """Returns the (n_pairs,) cosines of a frame with sentence1 and sentence2."""
+    from explorer.encoders.encode import encode
+
     n = len(pairs)
     texts = [*pairs["sentence1"], *pairs["sentence2"]]
     vectors = encode(encoder, texts, precision=precision, progress=progress)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -13,10 +14,12 @@ from explorer.analysis.scoring import Score, compare, score_pairs
 from explorer.analysis.statistics import in_words
 from explorer.data.tables import read_pairs
 from explorer.encoders.cache import EmbeddingCache
-from explorer.encoders.encode import Precision, resolve_precision
 from explorer.encoders.registry import Registry
 from explorer.errors import DataError
 from explorer.operations.evaluate import cosines_of_tables
+
+if TYPE_CHECKING:
+    from explorer.encoders.encode import Precision
 
 MOST_ROWS = 20_000
 
@@ -43,7 +46,7 @@ def evaluate_table(
     path: Path,
     *,
     encoders: Sequence[str] | None = None,
-    precision: Precision | str = Precision.AUTO,
+    precision: Precision | str = "auto",
     cache: EmbeddingCache | None = None,
     most_rows: int = MOST_ROWS,
     progress: Callable[[str, int, int], None] | None = None,
@@ -63,6 +66,8 @@ def evaluate_table(
         DataError: The table cannot be used; the sentence names the row.
         EncoderError: An encoder is unknown or damaged.
     """
+    from explorer.encoders.encode import resolve_precision
+
     pairs = read_gold(path, most_rows)
     gold, columns = pairs["score"].to_numpy(dtype=np.float64), {}
     for info in registry.choose(encoders):

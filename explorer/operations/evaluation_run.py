@@ -49,7 +49,7 @@ class RunState:
         total: In all; 0 while not known.
         seconds: Since the start, or from start to end.
         seconds_left: An estimate; None while there is no ground for one.
-        scores: Those of the encoders that are finished.
+        scores: Every score since the server started, the newest of each encoder, task, split and subset.
         message: Why it failed; empty otherwise.
     """
 
@@ -118,7 +118,8 @@ class EvaluationRun:
                 raise SettingError("An evaluation is under way; wait for it, or stop it first.")
             self._stop.clear()
             self._started, self._work_started = time.monotonic(), None
-            self._state = RunState(Phase.RUNNING, tuple(tasks), split, tuple(encoders), "Reading the tables")
+            asked = RunState(Phase.RUNNING, tuple(tasks), split, tuple(encoders), "Reading the tables")
+            self._state = replace(asked, scores=self._state.scores)
             self._thread = threading.Thread(target=self._work, args=(self._state, self.data), daemon=True)
             self._thread.start()
         return self.state()
@@ -167,7 +168,7 @@ class EvaluationRun:
         for score in scores:
             self._check()
             with self._lock:
-                self._state = replace(self._state, scores=(*self._state.scores, score))
+                self._state = replace(self._state, scores=_with(self._state.scores, score))
 
     def _note(self, label: str, done: int, total: int) -> None:
         self._check()
@@ -194,3 +195,9 @@ class EvaluationRun:
         with self._lock:
             seconds = time.monotonic() - self._started
             self._state = replace(self._state, phase=phase, message=message, label="", seconds=seconds)
+
+
+def _with(scores: Sequence[TaskScore], new: TaskScore) -> tuple[TaskScore, ...]:
+    """The scores with a new one in the place of the one it replaces, or at the end."""
+    kept = {(score.encoder, score.task, score.split, score.subset): score for score in scores}
+    return tuple((kept | {(new.encoder, new.task, new.split, new.subset): new}).values())

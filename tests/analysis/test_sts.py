@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from explorer.analysis.sts import Aggregation, Correlation, combine, correlate
+from explorer.analysis.sts import Aggregation, Correlation, combine, correlate, mid_ranks
 
 
 def test_correlate_by_hand_with_ties() -> None:
@@ -43,6 +43,10 @@ def test_correlate_equals_scipy_ties_included(seed: int) -> None:
     result = correlate(cosines, gold)
     assert result.spearman == pytest.approx(100 * stats.spearmanr(cosines, gold).statistic, abs=1e-9)
     assert result.pearson == pytest.approx(100 * stats.pearsonr(cosines, gold).statistic, abs=1e-9)
+
+
+def test_mid_ranks_by_hand() -> None:
+    assert mid_ranks([3, 1, 3, 2, 3]).tolist() == [4, 1, 4, 2, 4]
 
 
 def test_combine_by_hand() -> None:

@@ -66,7 +66,15 @@ def test_a_run_can_be_watched_and_stopped_and_is_quick_the_second_time(
     assert [score.encoder for score in state.scores] == ["bert-mean"]
     monkeypatch.setattr(run.registry, "load", lambda name: pytest.fail("encoded again"))
     run.start(["bert-mean"], ["stsb"])
-    assert run.wait(30).phase is Phase.DONE
+    state = run.wait(30)
+    assert (state.phase, len(state.scores)) == (Phase.DONE, 1)
+
+
+def test_scores_of_earlier_runs_are_kept(run: EvaluationRun) -> None:
+    for encoder in ("bert-mean", "bert-cnn", "bert-mean"):
+        run.start([encoder], ["stsb"])
+        state = run.wait(30)
+    assert [score.encoder for score in state.scores] == ["bert-mean", "bert-cnn"]
 
 
 def test_a_run_says_why_it_failed(run: EvaluationRun, folder: Path) -> None:
