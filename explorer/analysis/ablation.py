@@ -107,5 +107,5 @@ def _less_each(whole: Tensor, pooled: Tensor, weight: Tensor, filters: Tensor) -
     window = torch.nn.functional.pad(chosen, (0, 0, kernel // 2, kernel // 2)).unfold(1, length, 1)  # (F, k, H, T)
     columns = window.permute(3, 0, 2, 1).reshape(length * len(filters), hidden, kernel)
     kernels = weight[:, filters].permute(1, 2, 0).repeat(length, 1, 1)  # (T F, k, C_out)
-    start = whole.expand(-1, len(filters), -1, -1).reshape(length * len(filters), hidden, -1)
-    return torch.baddbmm(start, columns, kernels, alpha=-1).view(length, len(filters), hidden, -1)
+    start = whole.repeat(1, len(filters), 1, 1).view(length * len(filters), hidden, -1)
+    return start.baddbmm_(columns, kernels, alpha=-1).view(length, len(filters), hidden, -1)
