@@ -177,7 +177,7 @@ def test_markup_is_shown_as_text_and_nothing_runs(open_page: Callable[..., Page]
     shown = page.locator(".card").first.locator(".pieces").first.inner_text()
     assert "<" in shown
     assert "{" in shown
-    assert page.locator("#results img, #results b, #aligned img").count() == 0
+    assert page.locator("#results img, .card b, #aligned img, #aligned b").count() == 0
     assert page.evaluate("window.hacked") is None
     directions = [box.get_attribute("dir") for box in page.locator(".card").first.locator(".pieces").all()]
     assert directions == ["ltr", "rtl"]
