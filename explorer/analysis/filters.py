@@ -6,6 +6,7 @@ figure; filters, positions and hidden dimensions count from 0.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import cast
@@ -136,6 +137,33 @@ def layer_maps(
         summarise(layer[0].transpose(0, 1)[mask[0]].transpose(0, 1), summary, dimension).double().cpu().numpy()
         for layer, mask in zip(activations.layers, activations.masks, strict=True)
     )
+
+
+def cell_values(
+    head: CNNPooling,
+    states: Tensor,
+    layer: int,
+    filter: int,
+    positions: Sequence[int],
+    summary: Summary | str = Summary.MEAN,
+    dimension: int | None = None,
+) -> NDArray[np.float32]:
+    """Returns (B,) float32: one filter's value at one position of each of B sentences; see `summarise`.
+
+    Args:
+        head: The CNN.
+        states: (B, T, H) float32, the last hidden states of sentences of one length, no padding.
+        layer: 1 to the number of blocks.
+        filter: 0 to C_l - 1.
+        positions: B positions in the layer.
+        summary: See Summary.
+        dimension: The hidden dimension for Summary.DIMENSION.
+    """
+    mask = torch.ones(states.shape[:2], dtype=torch.long, device=states.device)
+    with torch.no_grad():
+        values = head.activations(states.float(), mask).layers[layer - 1]
+    chosen = values[torch.arange(len(states)), filter, torch.as_tensor(positions)]
+    return summarise(chosen, summary, dimension).numpy(force=True)
 
 
 def cell_arithmetic(

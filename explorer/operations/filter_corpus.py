@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from explorer.analysis.filter_scan import Extremes, FilterScanner, LayerScan
-from explorer.analysis.filters import Summary, check_choice, layer_maps, read_summary, sentence_activations
+from explorer.analysis.filters import Summary, cell_values, check_choice, read_summary
 from explorer.analysis.receptive_fields import Span, centre, character_span, receptive_field
 from explorer.data.texts import check_text
 from explorer.encoders.cnn_pooling import CNNPooling
@@ -294,9 +294,10 @@ def _exact_values(
     head, values = cnn_layer(loaded, scan.encoder), [0.0] * len(grams)
 
     def visit(rows: list[int], states: Tensor) -> None:
-        for index, row in enumerate(rows):
-            maps = layer_maps(sentence_activations(head, states[index : index + 1]), scan.summary, scan.dimension)
-            values[row] = float(maps[layer - 1][filter, grams[row].position])
+        positions = [grams[row].position for row in rows]
+        found = cell_values(head, states, layer, filter, positions, scan.summary, scan.dimension)
+        for row, value in zip(rows, found.tolist(), strict=True):
+            values[row] = value
 
     run_backbone(loaded, [gram.sentence for gram in grams], visit, precision=Precision.FLOAT32)
     return values
