@@ -58,7 +58,8 @@ def layers_figure(
     for row, number in enumerate(layers, start=1):
         limit = max(float(np.abs(maps[name][number - 1]).max()) for name in encoders) or 1.0
         axis = f"coloraxis{'' if row == 1 else row}"
-        middle, share = _place(heights, row - 1)
+        bottom, top = figure.get_subplot(row, 1).yaxis.domain
+        middle, share = (bottom + top) / 2, top - bottom
         figure.update_layout({axis: _scale(limit, signed, middle, share)})
         for column, name in enumerate(encoders, start=1):
             values, length = maps[name][number - 1], len(pieces[name])
@@ -117,7 +118,8 @@ def cell_figure(cell: CellArithmetic) -> go.Figure:
     figure = make_subplots(rows=3, cols=1, shared_xaxes=True, vertical_spacing=0.12, subplot_titles=titles)
     for row, values in enumerate((cell.inputs, cell.weights, cell.products), start=1):
         axis = f"coloraxis{'' if row == 1 else row}"
-        middle, share = _place([1, 1, 1], row - 1)
+        bottom, top = figure.get_subplot(row, 1).yaxis.domain
+        middle, share = (bottom + top) / 2, top - bottom
         figure.update_layout({axis: _scale(float(np.abs(values).max()) or 1.0, True, middle, share)})
         heat = go.Heatmap(
             z=values,
@@ -301,12 +303,6 @@ def _scale(limit: float, signed: bool, middle: float = 0.5, share: float = 1.0) 
         "cmax": limit,
         "colorbar": {"thickness": 8, "len": share, "y": middle, **ticks},
     }
-
-
-def _place(heights: Sequence[float], index: int) -> tuple[float, float]:
-    """Returns the middle and the share of the figure's height that one of several rows takes, from the top."""
-    whole = sum(heights)
-    return 1.0 - (sum(heights[:index]) + heights[index] / 2) / whole, heights[index] / whole
 
 
 def _span_text(position: int, value: float, span: Span) -> str:

@@ -12,7 +12,7 @@ import gradio as gr
 from explorer.data.examples import Example, read_examples
 from explorer.encoders.registry import EncoderInfo, Registry
 from explorer.errors import EncoderError
-from explorer.ui import explanations
+from explorer.ui import explanations, pair_words
 from explorer.ui.cards import cards, message, notice, working
 from explorer.ui.encoder_table import encoder_table
 from explorer.ui.errors import for_person, refuse
@@ -50,6 +50,7 @@ def build(page: Page) -> None:
     gr.HTML(explanations.why(), **BARE)
     gr.HTML(explanations.pieces_heading(), **BARE)
     aligned = gr.HTML(aligned_pieces([]), elem_id="aligned", **BARE)
+    pair_words.build(registry, first, second)
     table = gr.HTML(encoder_table(infos, problems), elem_id="table", **BARE)
     gr.HTML(explanations.small_print(), **BARE)
 

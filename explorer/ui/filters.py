@@ -22,6 +22,7 @@ from explorer.ui.errors import for_person
 from explorer.ui.filters_text import SUMMARIES, cell_view, filter_view, intro, layers_caption
 from explorer.ui.page import BARE, ON_MODEL, PRIVATE, Page, load_on_open
 from explorer.ui.plot_clicks import on_point_click
+from explorer.ui.waiting import say_working
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,7 +100,7 @@ def build(page: Page) -> None:
         filter = gr.Number(0, label="Filter", precision=0, min_width=110, elem_id="filter-number")
         position = gr.Number(0, label="Position", precision=0, min_width=110, elem_id="position-number")
         dimension = gr.Number(0, label="Hidden dimension", precision=0, min_width=130, elem_id="dimension-number")
-        summary = gr.Dropdown(list(SUMMARIES), value="mean", label="A cell's colour is the", min_width=230)
+        summary = gr.Dropdown(list(SUMMARIES), value="mean", label="Over hidden dimensions", min_width=180)
     choice = [sentence, encoder, layer, filter, position, dimension, summary]
     depth = gr.State(LAYERS)
     with gr.Row(elem_classes="pills crumbs", elem_id="crumbs"):
@@ -127,11 +128,13 @@ def build(page: Page) -> None:
     again = {"fn": partial(show, registry), "inputs": [depth, *choice], "outputs": outputs, **ON_MODEL, **PRIVATE}
     fields = (encoder, layer, filter, position, dimension, summary)
     for listen in (button.click, sentence.submit, *(field.input for field in fields)):
+        say_working(listen, status)
         listen(**again, trigger_mode="always_last")
     for crumb, goal in zip(crumbs, (LAYERS, FILTER, CELL), strict=True):
+        say_working(crumb.click, status)
         crumb.click(partial(show, registry, goal), choice, outputs, **ON_MODEL, **PRIVATE)
-    on_point_click("layers-plot", partial(open_filter, registry), choice, outputs, 4)
-    on_point_click("filter-plot", partial(open_cell, registry), choice, outputs, 1)
+    on_point_click("layers-plot", partial(open_filter, registry), choice, outputs, 4, status)
+    on_point_click("filter-plot", partial(open_cell, registry), choice, outputs, 1, status)
     load_on_open(page, partial(show, registry, LAYERS), outputs, choice)
     filters_corpus.build(page, choice, again)
     filters_pair.build(page)
@@ -267,7 +270,9 @@ def _with_cell(shown: Shown, registry: Registry, choice: Choice) -> Shown:
     from explorer.operations.filters import look_at_cell
 
     cell = look_at_cell(registry, *_place(choice), choice.position or 0, choice.dimension or 0)
-    return shown._replace(cell_plot=cell_figure(cell.arithmetic), cell_text=cell_view(cell))
+    # A window of a single product is no picture.
+    figure = cell_figure(cell.arithmetic) if cell.arithmetic.products.size > 1 else None
+    return shown._replace(cell_plot=gr.Plot(figure, visible=figure is not None), cell_text=cell_view(cell))
 
 
 def _layers_table(registry: Registry, *controls: Any) -> pd.DataFrame:

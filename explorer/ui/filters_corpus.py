@@ -53,7 +53,9 @@ def build(page: Page, choice: Sequence[Any], follow: dict[str, Any]) -> None:
         label="Your sentences, one a line", lines=6, max_lines=12, visible=False, elem_classes="sentence", elem_id="own"
     )
     with gr.Row(elem_classes="act"):
-        button = gr.Button("Read the corpus", variant="primary", elem_id="read-corpus", elem_classes="go", scale=0)
+        button = gr.Button(
+            "Read the corpus", variant="primary", elem_id="read-corpus", elem_classes="go", scale=0, min_width=190
+        )
         stop = gr.Button("Stop", size="sm", elem_classes="pill", scale=0, min_width=80)
         upload = gr.UploadButton(
             "Upload a text file", file_types=[".txt"], size="sm", elem_classes="pill", scale=0, min_width=160

@@ -18,6 +18,7 @@ from explorer.ui.errors import for_person
 from explorer.ui.filters_text import caption
 from explorer.ui.html import Html, tag
 from explorer.ui.page import BARE, ON_MODEL, PRIVATE, Page
+from explorer.ui.waiting import say_working
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,13 +38,15 @@ def build(page: Page) -> None:
     with gr.Row(elem_classes="typed"):
         first = _field("Sentence 1 of the pair", example.sentence1)
         second = _field("Sentence 2 of the pair", example.sentence2)
+    with gr.Row(elem_classes="controls"):
+        layer = gr.Radio([(f"Layer {n}", n) for n in range(1, 5)], value=2, label="Layer", elem_id="ablate-layer")
     with gr.Row(elem_classes="act"):
-        button = gr.Button("Leave each out", variant="primary", elem_id="ablate", elem_classes="go", scale=0)
+        button = gr.Button(
+            "Leave each out", variant="primary", elem_id="ablate", elem_classes="go", scale=0, min_width=180
+        )
         status = gr.HTML(
             notice("Press the button to see which filters this pair depends on."), elem_id="ablate-status", **BARE
         )
-    with gr.Row(elem_classes="controls"):
-        layer = gr.Radio([(f"Layer {n}", n) for n in range(1, 5)], value=2, label="Layer", elem_id="ablate-layer")
     with gr.Column(visible=False) as found:
         plot = gr.Plot(elem_id="ablation-plot", elem_classes="figure wide", show_label=False, container=False)
         table = gr.HTML(elem_id="ablation", **BARE)
@@ -56,6 +59,7 @@ def build(page: Page) -> None:
         **PRIVATE,
     }
     for listen in (button.click, first.submit, second.submit, layer.input):
+        say_working(listen, status)
         listen(**settings, trigger_mode="always_last")
 
 

@@ -15,10 +15,10 @@ if TYPE_CHECKING:  # importing these for real brings torch, which the page must 
     from explorer.operations.filters import Cell, FilterOnSentence
 
 SUMMARIES = (
-    ("Signed mean over the hidden dimensions", "mean"),
+    ("Signed mean", "mean"),
     ("Mean magnitude", "magnitude"),
     ("Largest magnitude", "maximum"),
-    ("One hidden dimension", "dimension"),
+    ("One of them", "dimension"),
 )
 _INTRO = (
     "CNN pooling is five layers of small filters over the word pieces' embeddings: 32, 64, 128, 128 and 1 of them. Each "
@@ -107,7 +107,7 @@ def cell_view(cell: Cell) -> Html:
 def _steps(cell: Cell) -> Html:
     a = cell.arithmetic
     lines = (
-        ("total", f"sum of {a.products.size:,} products", a.total),
+        ("total", "the only product" if a.products.size == 1 else f"sum of {a.products.size:,} products", a.total),
         ("bias", "+ bias", a.bias),
         ("convolved", "= before tanh", a.convolved),
         ("activation", "tanh of it = activation", a.activation),

@@ -8,6 +8,7 @@ from typing import Any
 import gradio as gr
 
 from explorer.ui.page import ON_MODEL, PRIVATE
+from explorer.ui.waiting import say_working
 
 # The figure's element is a new one after every update, so it is looked for again and again.
 _LISTEN = """
@@ -22,7 +23,12 @@ setInterval(() => {
 
 
 def on_point_click(
-    target: str, handler: Callable[..., Any], inputs: Sequence[Any], outputs: Sequence[Any], count: int
+    target: str,
+    handler: Callable[..., Any],
+    inputs: Sequence[Any],
+    outputs: Sequence[Any],
+    count: int,
+    status: gr.HTML | None = None,
 ) -> Any:
     """Calls `handler(customdata, *inputs)` when a point of a figure is clicked; returns the event, to hang more on.
 
@@ -32,6 +38,7 @@ def on_point_click(
         inputs: Components.
         outputs: Components.
         count: How many values a point's customdata has; clicks that bring others are passed over.
+        status: Says meanwhile that work has begun.
     """
     bridge = gr.HTML("", js_on_load=_LISTEN, target=f"#{target}", container=False, padding=False, elem_classes="bridge")
 
@@ -42,4 +49,6 @@ def on_point_click(
             return tuple(gr.skip() for _ in outputs) if len(outputs) > 1 else gr.skip()
         return handler(point, *values)
 
+    if status is not None:
+        say_working(bridge.point_click, status)  # type: ignore[attr-defined]
     return bridge.point_click(clicked, list(inputs), list(outputs), **ON_MODEL, **PRIVATE)  # type: ignore[attr-defined]
