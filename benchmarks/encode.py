@@ -62,7 +62,9 @@ def compare_encode(registry: Registry, name: str, table: Path, rounds: int) -> N
             seconds[key].append(time.perf_counter() - start)
     ratios = [theirs / ours for theirs, ours in zip(*seconds.values(), strict=True)]
     n = len(pairs)
-    spearman = {key: correlate(cosine_of_pairs(v[:n], v[n:]), pairs["score"]).spearman or 0 for key, v in vectors.items()}
+    spearman = {
+        key: correlate(cosine_of_pairs(v[:n], v[n:]), pairs["score"]).spearman or 0 for key, v in vectors.items()
+    }
     rate = {key: len(texts) / statistics.median(value) for key, value in seconds.items()}
     print(
         f"{name}: {len(texts):,} sentences, {len(set(texts)):,} distinct; sentence-transformers "
@@ -74,27 +76,29 @@ def compare_encode(registry: Registry, name: str, table: Path, rounds: int) -> N
     )
 
 
-def head_share(registry: Registry, name: str, batch: int = 32) -> None:
+def head_share(registry: Registry, name: str) -> None:
     """Prints the head's time as a share of the backbone's, beside plain Conv2d's, and how far the two results are apart."""
     encoder = registry.load(name)
-    backbone, head = encoder[0], encoder[1]
     for length in (8, 16, 32, 64):
-        generator = torch.Generator().manual_seed(0)
-        ids = torch.randint(1000, 20000, (batch, length), generator=generator)
-        features = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "token_type_ids": torch.zeros_like(ids)}
-        with torch.inference_mode():
-            states = backbone(dict(features))["token_embeddings"]
-            apart = (head(_with(features, states))["sentence_embedding"] - conv2d(head, states)).abs().max()
-        parts = [f"{name}, T = {length}, batch {batch}:"]
-        for dtype in (torch.float32, torch.bfloat16):
-            steps = (
-                lambda: backbone(dict(features)),
-                lambda states=states: head(_with(features, states)),
-                lambda states=states: conv2d(head, states),
-            )
-            base, ours, plain = _median_seconds(steps, dtype)
-            parts.append(f"{str(dtype)[6:]} head {ours / base:.2f} of the backbone (plain Conv2d {plain / base:.2f}),")
-        print(*parts, f"largest difference to Conv2d {apart:.1e}")
+        print(name + ",", *head_at(encoder[0], encoder[1], length))
+
+
+def head_at(backbone: torch.nn.Module, head: CNNPooling, length: int, batch: int = 32) -> list[str]:
+    ids = torch.randint(1000, 20000, (batch, length), generator=torch.Generator().manual_seed(0))
+    features = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "token_type_ids": torch.zeros_like(ids)}
+    with torch.inference_mode():
+        states = backbone(dict(features))["token_embeddings"]
+        apart = (head(_with(features, states))["sentence_embedding"] - conv2d(head, states)).abs().max()
+    steps = (
+        lambda: backbone(dict(features)),
+        lambda: head(_with(features, states)),
+        lambda: conv2d(head, states),
+    )
+    parts = [f"T = {length}, batch {batch}:"]
+    for dtype in (torch.float32, torch.bfloat16):
+        base, ours, plain = _median_seconds(steps, dtype)
+        parts.append(f"{str(dtype)[6:]} head {ours / base:.2f} of the backbone (plain Conv2d {plain / base:.2f}),")
+    return [*parts, f"largest difference to Conv2d {apart:.1e}"]
 
 
 def conv2d(head: CNNPooling, states: torch.Tensor) -> torch.Tensor:
