@@ -14,6 +14,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
@@ -58,12 +59,19 @@ def _wait(address: str, process: subprocess.Popen[bytes], deadline: float) -> st
     raise RuntimeError(f"The app did not answer at {address}.")
 
 
-def photograph(browser: Browser, address: str, mode: str, width: int, path: Path, *, whole: bool = False) -> None:
-    """Writes a picture of the first screen, or of the whole page, once every card has its score.
+# What each picture shows: the tab to open, and the element that is there once the tab is filled.
+TABS = {"compare": None, "filters": ("Filters", "#layers-plot .heatmaplayer")}
+
+
+def photograph(
+    browser: Browser, address: str, tab: str, mode: str, width: int, path: Path, *, whole: bool = False
+) -> None:
+    """Writes a picture of a tab's first screen, or of the whole page, once every card has its score.
 
     Args:
         browser: Chromium.
         address: Of the running app.
+        tab: A key of TABS.
         mode: "light" or "dark".
         width: Of the window, in CSS pixels.
         path: Where the png goes.
@@ -92,10 +100,9 @@ def main() -> None:
     with running_app() as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=options.chromium, args=FLAGS)
         for mode in ("light", "dark"):
-            for width in WIDTHS:
-                photograph(
-                    browser, address, mode, width, options.out / f"compare-{mode}-{width}.png", whole=options.whole
-                )
+            for width, tab in product(WIDTHS, TABS):
+                path = options.out / f"{tab}-{mode}-{width}.png"
+                photograph(browser, address, tab, mode, width, path, whole=options.whole)
         browser.close()
 
 

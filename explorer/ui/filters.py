@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 EXAMPLE = "Two small dogs chase a red ball along the windy beach."
+_LAYERS = [(f"Layer {n}", n) for n in range(1, 6)]
 LAYERS, FILTER, CELL = "layers", "filter", "cell"
 NO_CNN = "No encoder here has a CNN, so there are no filters to look at."
 
@@ -94,14 +95,9 @@ def build(page: Page) -> None:
     with gr.Row(elem_classes="act"):
         button = gr.Button("Look inside", variant="primary", elem_id="look", elem_classes="go", scale=0, min_width=140)
         status = gr.HTML(working("Loading the encoders, once after each start."), elem_id="filters-status", **BARE)
-    with gr.Row(elem_classes="controls"):
-        encoder = gr.Dropdown(names, value=names[0] if names else None, label="Encoder", min_width=150)
-        layer = gr.Dropdown([(f"Layer {n}", n) for n in range(1, 6)], value=1, label="Layer", min_width=110)
-        filter = gr.Number(0, label="Filter", precision=0, min_width=110, elem_id="filter-number")
-        position = gr.Number(0, label="Position", precision=0, min_width=110, elem_id="position-number")
-        dimension = gr.Number(0, label="Hidden dimension", precision=0, min_width=130, elem_id="dimension-number")
-        summary = gr.Dropdown(list(SUMMARIES), value="mean", label="Over hidden dimensions", min_width=180)
-    choice = [sentence, encoder, layer, filter, position, dimension, summary]
+    fields = _fields(names)
+    choice = [sentence, *fields]
+    encoder, layer, filter, position, _, _ = fields
     depth = gr.State(LAYERS)
     with gr.Row(elem_classes="pills crumbs", elem_id="crumbs"):
         crumbs = [
@@ -126,7 +122,6 @@ def build(page: Page) -> None:
     ]
 
     again = {"fn": partial(show, registry), "inputs": [depth, *choice], "outputs": outputs, **ON_MODEL, **PRIVATE}
-    fields = (encoder, layer, filter, position, dimension, summary)
     for listen in (button.click, sentence.submit, *(field.input for field in fields)):
         say_working(listen, status)
         listen(**again, trigger_mode="always_last")
@@ -198,7 +193,7 @@ def _show(registry: Registry, depth: str, choice: Choice, typed: Choice) -> Show
         depth=depth,
         **_crumbs(depth, choice),
         encoder=gr.Dropdown(choices=names, **_new(typed.encoder, choice.encoder)),
-        layer=gr.Dropdown(**_new(typed.layer, choice.layer)),
+        layer=gr.Dropdown(choices=_LAYERS, **_new(typed.layer, choice.layer)),
         filter=gr.Number(label=f"Filter (0 to {filters - 1})", **_new(typed.filter, choice.filter)),
         position=gr.Number(label=f"Position (0 to {positions - 1})", **_new(typed.position, choice.position)),
     )
@@ -308,6 +303,18 @@ def _new(typed: Any, value: Any) -> dict[str, Any]:
 
 def _sentence_case(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+def _fields(names: list[str]) -> tuple[Any, ...]:
+    """Places the controls of a Choice but the sentence, in its order."""
+    with gr.Row(elem_classes="controls"):
+        encoder = gr.Dropdown(names, value=names[0] if names else None, label="Encoder", min_width=150)
+        layer = gr.Dropdown(_LAYERS, value=1, label="Layer", min_width=110)
+        filter = gr.Number(0, label="Filter", precision=0, min_width=110, elem_id="filter-number")
+        position = gr.Number(0, label="Position", precision=0, min_width=110, elem_id="position-number")
+        dimension = gr.Number(0, label="Hidden dimension", precision=0, min_width=130, elem_id="dimension-number")
+        summary = gr.Dropdown(list(SUMMARIES), value="mean", label="Over hidden dimensions", min_width=180)
+    return encoder, layer, filter, position, dimension, summary
 
 
 def _plot(id: str, classes: str) -> gr.Plot:
