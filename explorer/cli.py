@@ -15,6 +15,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from explorer import cli_filters
 from explorer.errors import ExplorerError, SettingError
 from explorer.paths import CHECKPOINTS, runs_folder
 from explorer.training.config import TrainConfig
@@ -73,6 +74,17 @@ def _parser() -> argparse.ArgumentParser:
     encode.add_argument("--output", type=Path, required=True, help=".npy file to write: (lines, H) float32")
     _add_precision(encode)
 
+    filters = _command(commands, "filters", _filters, "look inside the CNN: layers, filters, cells, words")
+    cli_filters.add_options(filters)
+    _add_encoders(filters)
+    _add_precision(filters)
+    _add_json(filters)
+    _add_measuring(commands)
+    _add_making(commands)
+    return parser
+
+
+def _add_measuring(commands: Any) -> None:
     evaluate = _command(commands, "evaluate", _evaluate, "score encoders on STS tasks")
     evaluate.add_argument("--tasks", default="stsb", help="stsb, sts12 to sts16, sick-r, by commas, or all (stsb)")
     evaluate.add_argument("--data", type=Path, required=True, help="folder with stsb/, sts/ and sick/")
@@ -90,6 +102,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_encoders(cost)
     _add_json(cost)
 
+
+def _add_making(commands: Any) -> None:
     train = _command(commands, "train", _train, "fine-tune an encoder on graded sentence pairs")
     _add_train(train)
 
@@ -104,7 +118,6 @@ def _parser() -> argparse.ArgumentParser:
 
     card = _command(commands, "card", _card, "write encoders' model cards anew from their facts")
     _add_encoders(card)
-    return parser
 
 
 def _command(commands: Any, name: str, run: Callable[[argparse.Namespace], None], text: str) -> argparse.ArgumentParser:
@@ -205,6 +218,8 @@ def _encode(options: argparse.Namespace) -> None:
     lines = read_lines(options.text)
     if options.output.suffix != ".npy":
         raise SettingError(f"--output {str(options.output)!r} must end in .npy.")
+    if not options.output.parent.is_dir():
+        raise SettingError(f"--output {str(options.output)!r} is in a folder that does not exist; make it first.")
     vectors = encode(
         _registry(options).load(options.encoder), lines, precision=options.precision, progress=_bar("encode")
     )
@@ -312,6 +327,10 @@ def _reference(options: argparse.Namespace) -> None:
         table = reference_table(registry.load(info.name), pairs, progress=_bar(info.name))
         table.to_csv(info.folder / REFERENCE_FILE, sep="\t", index=False)
         print(f"Wrote {info.folder / REFERENCE_FILE}.", file=sys.stderr)
+
+
+def _filters(options: argparse.Namespace) -> None:
+    cli_filters.run(options, _registry(options), _names(options), _bar("scan"))
 
 
 def _card(options: argparse.Namespace) -> None:

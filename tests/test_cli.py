@@ -11,7 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from explorer import cli_filters
+from explorer.analysis.filters import Summary
 from explorer.cli import main
+from explorer.operations.filter_report import View
 from explorer.training.export import save_encoder
 
 
@@ -106,6 +109,8 @@ def test_train_writes_an_encoder_with_its_card(
         (["evaluate", "--data", "/nowhere"], "No file at"),
         (["evaluate", "--data", "/nowhere", "--tasks", "mnli"], "Unknown task 'mnli'"),
         (["encode", "/nowhere.txt", "--encoder", "bert-mean", "--output", "x.npy"], "cannot be read"),
+        (["filters", "cell", "a dog"], "also needs: layer, filter, position"),
+        (["filters", "layers", " "], "is empty"),
         (["card"], "bert-mean has no explorer.json"),
         (["distill", "--teacher", "x", "--text", "/nowhere.pdf", "--output", "y"], "No text source"),
     ],
@@ -119,6 +124,32 @@ def test_a_mistake_is_one_sentence_on_standard_error(
     assert words in printed.err
     assert "Traceback" not in printed.err
     assert printed.err.count("\n") == 1
+
+
+def test_filters_json_and_csv(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cell = [
+        "filters",
+        "cell",
+        "a dog runs",
+        "--layer",
+        "2",
+        "--filter",
+        "3",
+        "--position",
+        "0",
+        "--checkpoints",
+        str(root),
+    ]
+    (answer,) = _json(capsys, *cell)
+    assert answer["encoder"] == "bert-cnn"
+    assert main(["filters", "ablate", "a dog", "a cat runs", "--layer", "4", "--csv", "--checkpoints", str(root)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1 + 128
+
+
+def test_filters_knows_the_names_that_their_owners_know() -> None:
+    assert tuple(View) == cli_filters.VIEWS
+    assert tuple(Summary) == cli_filters.SUMMARIES
 
 
 def test_a_truncated_sentence_is_told_and_json_stays_json(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -135,3 +166,11 @@ def test_help_imports_neither_torch_nor_gradio() -> None:
         "assert not {'torch', 'gradio', 'transformers'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_encode_names_a_missing_folder_before_it_encodes(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = root / ".data" / "lines.txt"
+    text.write_text("a dog\n")
+    arguments = ["encode", str(text), "--encoder", "bert-mean", "--checkpoints", str(root)]
+    assert main([*arguments, "--output", str(root / "absent" / "x.npy")]) == 2
+    assert "a folder that does not exist" in capsys.readouterr().err
