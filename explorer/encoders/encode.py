@@ -5,11 +5,12 @@ Knows nothing of where encoders come from or of what is done with the vectors.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -24,6 +25,8 @@ Progress = Callable[[int, int], None]
 _TOKENS_A_BATCH = 1024
 # Texts are tokenised this many at a time, so that a long corpus shows progress and needs little memory.
 _TEXTS_A_RUN = 4096
+# A tokenizer keeps "cut or not" as its own state, which a second thread would change under the first.
+_TOKENIZING = threading.Lock()
 
 
 class Precision(StrEnum):
@@ -96,14 +99,27 @@ def encode(
     return vectors[[row[text] for text in texts]]
 
 
+def tokenize(encoder: SentenceTransformer, texts: str | list[str], *, cut: bool = True, **options: Any) -> Any:
+    """Returns what the encoder's tokenizer makes of one text or several. Safe to call from several threads.
+
+    Args:
+        encoder: Any encoder.
+        texts: A text, or a list of them.
+        cut: Whether to cut at the encoder's longest input.
+        options: Further arguments of the tokenizer.
+    """
+    longest = encoder.max_seq_length if cut else None
+    with _TOKENIZING:
+        return encoder.tokenizer(texts, truncation=cut, max_length=longest, verbose=False, **options)
+
+
 def word_pieces(encoder: SentenceTransformer, text: str) -> WordPieces:
     """Returns the pieces an encoder reads of a text; see WordPieces."""
-    tokenizer = encoder.tokenizer
-    full = tokenizer(text, return_offsets_mapping=True, verbose=False)
-    cut = tokenizer(text, return_offsets_mapping=True, truncation=True, max_length=encoder.max_seq_length)
+    full = tokenize(encoder, text, cut=False)
+    cut = tokenize(encoder, text, return_offsets_mapping=True)
     ids = cut["input_ids"]
     return WordPieces(
-        pieces=tuple(tokenizer.convert_ids_to_tokens(ids)),
+        pieces=tuple(encoder.tokenizer.convert_ids_to_tokens(ids)),
         ids=tuple(ids),
         offsets=tuple((int(start), int(end)) for start, end in cut["offset_mapping"]),
         truncated=len(full["input_ids"]) - len(ids),
@@ -114,7 +130,7 @@ def _batches(
     encoder: SentenceTransformer, texts: list[str], batch_size: int
 ) -> Iterator[tuple[list[int], dict[str, torch.Tensor]]]:
     """Yields (rows, padded features), the longest texts first so that memory peaks at once and the ETA is not too rosy."""
-    encoded = encoder.tokenizer(texts, truncation=True, max_length=encoder.max_seq_length, verbose=False)
+    encoded = tokenize(encoder, texts)
     ids = [np.asarray(values, dtype=np.int64) for values in encoded["input_ids"]]
     lengths = np.array([len(values) for values in ids])
     order = np.argsort(-lengths, kind="stable")

@@ -15,7 +15,7 @@ from sentence_transformers.sentence_transformer.modules import Pooling
 from torch import Tensor
 
 from explorer.encoders.cnn_pooling import CNNPooling
-from explorer.encoders.encode import Precision, resolve_precision
+from explorer.encoders.encode import Precision, resolve_precision, tokenize
 from explorer.errors import EncoderError
 
 _TOKENS_A_BATCH = 2048
@@ -86,7 +86,7 @@ def run_backbone(
 
 
 def _batches(encoder: SentenceTransformer, texts: Sequence[str]) -> Iterator[tuple[list[int], dict[str, Tensor]]]:
-    encoded = encoder.tokenizer(list(texts), truncation=True, max_length=encoder.max_seq_length, verbose=False)
+    encoded = tokenize(encoder, list(texts))
     lengths = np.array([len(ids) for ids in encoded["input_ids"]])
     for length in np.unique(lengths)[::-1]:
         rows_of_length = np.flatnonzero(lengths == length)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from explorer.analysis.similarity import cosine_of_pairs
-from explorer.encoders.encode import encode, resolve_precision, word_pieces
+from explorer.encoders.encode import encode, resolve_precision, tokenize, word_pieces
 
 TEXTS = ["a dog runs", "two men and a woman walk in the rain .", "a", "the big red ball", "a dog runs", "x" * 500, "?"]
 KINDS = [(family, pooling) for family in ("bert", "albert") for pooling in ("mean", "cnn", "cls")]
@@ -81,3 +84,26 @@ def test_word_pieces_tell_what_is_cut_off(tiny_encoder: Callable) -> None:
     assert len(read.pieces) == 32
     assert read.pieces[-1] == "[SEP]"
     assert read.truncated == 102 - 32
+
+
+def test_tokenize_lets_one_thread_at_a_time_into_a_tokenizer(tiny_encoder: Callable) -> None:
+    encoder = tiny_encoder("bert", "mean")
+    inside, most, tokenizer = [], [], encoder.tokenizer
+
+    class Watched:
+        def __call__(self, *arguments: object, **options: object) -> object:
+            inside.append(1)
+            most.append(len(inside))
+            time.sleep(0.01)
+            inside.pop()
+            return tokenizer(*arguments, **options)
+
+    encoder = SimpleNamespace(tokenizer=Watched(), max_seq_length=4)
+    threads = [threading.Thread(target=tokenize, args=(encoder, "a dog runs to a cat")) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert most == [1] * 4
+    assert len(tokenize(encoder, "a dog runs to a cat")["input_ids"]) == 4
+    assert len(tokenize(encoder, "a dog runs to a cat", cut=False)["input_ids"]) == 8
