@@ -15,6 +15,8 @@ from explorer.encoders.registry import CNN, read_header, read_info, read_modules
 from explorer.errors import EncoderError
 
 PROBE = "A plain sentence."
+# What libraries raise on files that do not fit together.
+_DAMAGE = (OSError, ValueError, RuntimeError, TypeError, LookupError, AttributeError)
 
 
 def load_encoder(folder: Path) -> SentenceTransformer:
@@ -39,7 +41,7 @@ def load_encoder(folder: Path) -> SentenceTransformer:
         layer: torch.nn.Module = (CNNPooling if kind == CNN else Pooling).load(
             str(folder), subfolder=layer_path, local_files_only=True
         )
-    except (OSError, ValueError, RuntimeError, TypeError, KeyError, SafetensorError) as error:
+    except (*_DAMAGE, ImportError, SafetensorError) as error:
         raise EncoderError(f"{info.name} cannot be loaded: {_first_line(error)}") from error
     _check_weights(folder / backbone_path, transformer.auto_model, info.name)
     encoder = SentenceTransformer(modules=[transformer, layer.float()], device="cpu")
@@ -65,7 +67,10 @@ def _check_weights(folder: Path, model: torch.nn.Module, name: str) -> None:
 
 
 def _probe(encoder: SentenceTransformer, name: str) -> None:
-    vector = encoder.encode([PROBE], convert_to_tensor=True, show_progress_bar=False)
+    try:
+        vector = encoder.encode([PROBE], convert_to_tensor=True, show_progress_bar=False)
+    except _DAMAGE as error:
+        raise EncoderError(f"{name} cannot read a plain sentence: {_first_line(error)}") from error
     if not bool(torch.isfinite(vector).all()):
         raise EncoderError(f"{name}: its weights give numbers that are not finite for a plain sentence; it is damaged.")
 

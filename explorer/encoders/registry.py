@@ -28,6 +28,8 @@ TRANSFORMER, POOLING, CNN = "transformer", "pooling", "cnn"
 # The last part of a module's type names its class; packages moved between versions, classes did not.
 ALLOWED_MODULES = {"Transformer": TRANSFORMER, "Pooling": POOLING, "CNNPooling": CNN}
 ALLOWED_PACKAGES = ("sentence_transformers.", "explorer.encoders.cnn_pooling.", "cnn_pooling.")
+# One of these holds a tokenizer's vocabulary; without any, transformers reads every word as unknown and says nothing.
+_VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model")
 _PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
 
 
@@ -46,7 +48,7 @@ class EncoderInfo:
         max_length: Longest input in word pieces, special ones included.
         size_bytes: All files of the folder.
         scores: Measured Spearman and Pearson x 100, by names like "stsb_test_spearman"; may be empty.
-        weights_hash: Hash of the weight files' contents.
+        weights_hash: Hash of what decides the embeddings: weights, their configurations, the tokenizer.
         facts: Everything in the folder's explorer.json; empty where there is none.
     """
 
@@ -82,9 +84,9 @@ class Registry:
 
     def __init__(self, roots: Sequence[Path] | None = None) -> None:
         self.roots = tuple(roots) if roots is not None else (CHECKPOINTS,)
-        self._loaded: dict[tuple[str, str], SentenceTransformer] = {}
+        self._loaded: dict[Path, tuple[str, SentenceTransformer]] = {}
         self._lock = threading.Lock()
-        self._broken: dict[str, str] = {}
+        self._broken: dict[Path, tuple[str, str]] = {}
 
     def scan(self) -> tuple[list[EncoderInfo], list[Problem]]:
         """Returns what is on disk now, reading json and headers only; shipped encoders first, then by name."""
@@ -100,8 +102,8 @@ class Registry:
                 problems.append(
                     Problem(folder.name, f"{folder.name} exists twice; the one in {folder.parent} is left out.")
                 )
-            elif info.name in self._broken:
-                problems.append(Problem(info.name, self._broken[info.name]))
+            elif (broken := self._broken.get(folder)) is not None and broken[0] == info.weights_hash:
+                problems.append(Problem(info.name, broken[1]))
             else:
                 infos[info.name] = info
         return list(infos.values()), problems
@@ -140,17 +142,26 @@ class Registry:
             EncoderError: It is unknown or its weights do not fit; `scan` then lists it as a problem.
         """
         info = self.info(name)
-        key = (str(info.folder), info.weights_hash)
+        # Without the lock first: one that is ready need not wait while another is being loaded.
+        encoder = self._ready(info)
+        if encoder is not None:
+            return encoder
         with self._lock:
-            if key not in self._loaded:
+            encoder = self._ready(info)
+            if encoder is None:
                 from explorer.encoders.load import load_encoder
 
                 try:
-                    self._loaded[key] = load_encoder(info.folder)
+                    encoder = load_encoder(info.folder)
                 except EncoderError as error:
-                    self._broken[name] = str(error)
+                    self._broken[info.folder] = info.weights_hash, str(error)
                     raise
-            return self._loaded[key]
+                self._loaded[info.folder] = info.weights_hash, encoder
+            return encoder
+
+    def _ready(self, info: EncoderInfo) -> SentenceTransformer | None:
+        found = self._loaded.get(info.folder)
+        return found[1] if found is not None and found[0] == info.weights_hash else None
 
     def _folders(self) -> list[Path]:
         return [
@@ -180,13 +191,16 @@ def read_info(folder: Path) -> EncoderInfo:
             f"{folder.name}: its modules are {', '.join(kinds)}; a Transformer and one sentence layer are needed."
         )
     backbone_folder, layer_folder = (folder / path for _, path in modules)
-    config = read_json(backbone_folder / "config.json")
-    layer = read_json(layer_folder / "config.json")
+    config = _read_object(backbone_folder / "config.json")
+    layer = _read_object(layer_folder / "config.json")
     weights = [backbone_folder / "model.safetensors"] + (
         [layer_folder / "model.safetensors"] if kinds[1] == CNN else []
     )
     headers = [read_header(path) for path in weights]
-    facts = read_json(folder / FACTS_FILE) if (folder / FACTS_FILE).is_file() else {}
+    facts = _read_object(folder / FACTS_FILE) if (folder / FACTS_FILE).is_file() else {}
+    vocabulary = [backbone_folder / name for name in _VOCABULARIES if (backbone_folder / name).is_file()]
+    if not vocabulary:
+        raise EncoderError(f"{folder.name}: its tokenizer.json is missing; copy the whole folder again.")
     family = str(config.get("model_type", "unknown"))
     shapes = {name: shape for header in headers for name, shape in header.items()}
     width = config.get("hidden_size")
@@ -205,8 +219,8 @@ def read_info(folder: Path) -> EncoderInfo:
         embedding_dimension=width,
         max_length=_max_length(backbone_folder, config),
         size_bytes=sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),
-        weights_hash=_fingerprint(weights),
-        scores={key: float(value) for key, value in dict(facts.get("scores", {})).items()},
+        weights_hash=_fingerprint([*weights, *_settings(backbone_folder, layer_folder), *vocabulary]),
+        scores=_scores(facts.get("scores")),
         facts=facts,
     )
 
@@ -250,6 +264,24 @@ def read_json(path: Path) -> Any:
         raise EncoderError(f"{where} cannot be read as json ({error}); copy it again.") from error
 
 
+def _read_object(path: Path) -> dict[str, Any]:
+    content = read_json(path)
+    if not isinstance(content, dict):
+        raise EncoderError(f"{_where(path)} holds no json object; copy it again.")
+    return content
+
+
+def _scores(recorded: object) -> dict[str, float]:
+    """The recorded scores that are numbers; one that was undefined is null."""
+    items = recorded.items() if isinstance(recorded, dict) else ()
+    return {str(key): float(value) for key, value in items if isinstance(value, int | float)}
+
+
+def _settings(backbone: Path, layer: Path) -> list[Path]:
+    names = ("config.json", "sentence_bert_config.json", "tokenizer_config.json")
+    return [path for path in (*(backbone / name for name in names), layer / "config.json") if path.is_file()]
+
+
 def read_header(path: Path) -> dict[str, tuple[int, ...]]:
     """Returns name -> shape of every tensor in a safetensors file, reading its header only.
 
@@ -274,8 +306,8 @@ def read_header(path: Path) -> dict[str, tuple[int, ...]]:
         end = 8 + length + max((entry["data_offsets"][1] for entry in header.values()), default=0)
         if end != path.stat().st_size:
             raise ValueError(f"{path.stat().st_size:,} bytes instead of {end:,}")
-        return {name: tuple(entry["shape"]) for name, entry in header.items()}
-    except (ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
+        return {name: tuple(int(size) for size in entry["shape"]) for name, entry in header.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
         raise EncoderError(f"{where} is damaged ({error}); copy it again.") from error
 
 
@@ -297,16 +329,17 @@ def _pooling_mode(layer: Mapping[str, Any]) -> str:
 def _max_length(folder: Path, config: Mapping[str, Any]) -> int:
     for name, key in (("sentence_bert_config.json", "max_seq_length"), ("tokenizer_config.json", "model_max_length")):
         if (folder / name).is_file():
-            value = read_json(folder / name).get(key)
+            value = _read_object(folder / name).get(key)
             if isinstance(value, int) and value < 10**6:
                 return value
-    return int(config.get("max_position_embeddings", 512))
+    value = config.get("max_position_embeddings")
+    return value if isinstance(value, int) else 512
 
 
-def _fingerprint(weights: Sequence[Path]) -> str:
-    """Hash of all weight files' contents; a file is read again only when its size or time of change differs."""
+def _fingerprint(files: Sequence[Path]) -> str:
+    """Hash of all files' contents; a file is read again only when its size or time of change differs."""
     digest = hashlib.sha256()
-    for path in weights:
+    for path in files:
         stat = path.stat()
         digest.update(_digest(path, stat.st_size, stat.st_mtime_ns).encode())
     return digest.hexdigest()[:16]

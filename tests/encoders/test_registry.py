@@ -7,6 +7,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -110,6 +111,18 @@ def _lfs_pointer(folder: Path) -> None:
     (folder / "model.safetensors").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n")
 
 
+def _no_vocabulary(folder: Path) -> None:
+    (folder / "tokenizer.json").unlink()
+
+
+def _list_for_config(folder: Path) -> None:
+    (folder / "config.json").write_text("[]")
+
+
+def _list_for_facts(folder: Path) -> None:
+    (folder / "explorer.json").write_text("[]")
+
+
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
@@ -124,6 +137,9 @@ def _lfs_pointer(folder: Path) -> None:
         (_cut_short, "is damaged"),
         (_no_weights_at_all, "is damaged"),
         (_lfs_pointer, "is damaged"),
+        (_no_vocabulary, "tokenizer.json is missing"),
+        (_list_for_config, "config.json holds no json object"),
+        (_list_for_facts, "explorer.json holds no json object"),
     ],
 )
 def test_scan_reports_a_damaged_folder_and_keeps_the_others(
@@ -179,6 +195,55 @@ def test_load_refuses_weights_that_do_not_fit_and_scan_tells_from_then_on(
     infos, problems = registry.scan()
     assert [info.name for info in infos] == ["good-cnn", "good-mean"]
     assert [problem.name for problem in problems] == ["damaged"]
+
+
+def test_scan_passes_over_scores_that_were_undefined(roots: Path) -> None:
+    (roots / "good-cnn" / "explorer.json").write_text(
+        '{"scores": {"stsb_test_spearman": null, "stsb_dev_spearman": 80}}'
+    )
+    assert Registry([roots]).info("good-cnn").scores == {"stsb_dev_spearman": 80.0}
+
+
+def test_weights_hash_follows_the_tokenizer_and_the_configuration(roots: Path) -> None:
+    hashes = [Registry([roots]).info("good-cnn").weights_hash]
+    for name in ("tokenizer.json", "config.json"):
+        path = roots / "good-cnn" / name
+        path.write_text(path.read_text() + "\n")
+        hashes.append(Registry([roots]).info("good-cnn").weights_hash)
+    assert len(set(hashes)) == 3
+
+
+def test_an_encoder_that_was_mended_is_there_again(roots: Path) -> None:
+    shutil.copytree(roots / "good-cnn", roots / "damaged")
+    _one_missing(roots / "damaged")
+    registry = Registry([roots])
+    with pytest.raises(EncoderError):
+        registry.load("damaged")
+    shutil.copyfile(roots / "good-cnn" / "model.safetensors", roots / "damaged" / "model.safetensors")
+    assert registry.scan()[1] == []
+    assert registry.load("damaged").get_embedding_dimension() == 16
+
+
+def test_a_loaded_encoder_does_not_wait_for_another(roots: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    registry, reached, go_on = Registry([roots]), threading.Event(), threading.Event()
+    ready = registry.load("good-mean")
+
+    def slow(folder: Path) -> object:
+        reached.set()
+        assert go_on.wait(30)
+        return ready
+
+    monkeypatch.setattr("explorer.encoders.load.load_encoder", slow)
+    loading = threading.Thread(target=registry.load, args=("good-cnn",))
+    loading.start()
+    assert reached.wait(30)
+    found: list[object] = []
+    asking = threading.Thread(target=lambda: found.append(registry.load("good-mean")))
+    asking.start()
+    asking.join(30)
+    go_on.set()
+    loading.join(30)
+    assert found == [ready]
 
 
 def test_load_gives_the_same_object_twice(roots: Path) -> None:
