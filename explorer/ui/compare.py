@@ -86,7 +86,7 @@ def score_for_page(
         second: The second.
         names: The encoders to use; None for all.
     """
-    infos = registry.choose(names)
+    infos, unusable = _usable(registry, names)
     scores: dict[str, PairScore] = {}
     failures: dict[str, str] = {}
     yield working("Working."), gr.skip(), gr.skip()
@@ -104,7 +104,8 @@ def score_for_page(
             scores[info.name] = _score(registry, first, second, info)
         except EncoderError as error:
             failures[info.name] = str(error)
-    yield note_on(first, second, examples), cards(infos, scores, failures), aligned_pieces(list(scores.values()))
+    said = message(" ".join(unusable)) if unusable else note_on(first, second, examples)
+    yield said, cards(infos, scores, failures), aligned_pieces(list(scores.values()))
 
 
 @for_person(refuse)
@@ -151,6 +152,15 @@ def note_on(first: str | None, second: str | None, examples: Sequence[Example]) 
         if (example.sentence1, example.sentence2) == (first, second):
             return notice(example.note, example.kind)
     return notice("Press Enter in a field, or the button, to score the pair.")
+
+
+def _usable(registry: Registry, names: Sequence[str] | None) -> tuple[list[EncoderInfo], list[str]]:
+    """Returns those of the chosen encoders that can be used, and what is wrong with the others, if any can."""
+    infos, problems = registry.scan()
+    there = [name for name in names or () if name in {info.name for info in infos}]
+    if not there:
+        return registry.choose(names), []
+    return registry.choose(there), [problem.message for problem in problems if problem.name in (names or ())]
 
 
 def _score(registry: Registry, first: str | None, second: str | None, info: EncoderInfo) -> PairScore:

@@ -133,8 +133,13 @@ def test_an_encoder_whose_weights_do_not_load_keeps_the_others(registry: Registr
         shutil.copytree(folder, tmp_path / folder.name)
     weights = tmp_path / "bert-mean" / "model.safetensors"
     weights.write_bytes(_with_other_names(weights.read_bytes()))
-    _, cards, _ = last(Registry([tmp_path]), "a dog", "a cat")
+    damaged, both = Registry([tmp_path]), ["bert-mean", "albert-cnn"]
+    _, cards, _ = last(damaged, "a dog", "a cat", both)
     assert 'class="reading failed"' in cards
+    assert cards.count(">Sentence 1: 2 word pieces<") == 1
+    status, cards, _ = last(damaged, "a dog", "a cat", both)
+    assert "bert-mean" in status
+    assert 'role="alert"' in status
     assert cards.count(">Sentence 1: 2 word pieces<") == 1
 
 
