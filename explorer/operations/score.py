@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 
 from explorer.analysis.similarity import cosine_of_pairs, percentile, reading
 from explorer.data.texts import check_text
@@ -113,6 +114,8 @@ def _score(registry: Registry, info: EncoderInfo, first: str, second: str) -> Pa
     encoder = registry.load(info.name)
     vectors = encode(encoder, [first, second], precision=Precision.FLOAT32)
     cosine = float(cosine_of_pairs(vectors[:1], vectors[1:])[0])
+    if not isfinite(cosine):
+        raise EncoderError(f"{info.name} gives a vector without a direction for this pair, so there is no cosine.")
     references = read_references(info)
     ranks = {name: percentile(cosine, reference.quantiles) for name, reference in references.items()}
     pieces = word_pieces(encoder, first), word_pieces(encoder, second)

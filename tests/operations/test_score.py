@@ -130,3 +130,12 @@ def test_reference_table_never_pairs_a_sentence_with_its_own(tiny_encoder: Calla
     assert by_name[RANDOM].max() < 0.9999
     assert len(table) == 2 * 201
     assert set(table["n"]) == {5}
+
+
+def test_a_vector_without_direction_has_no_cosine_and_no_reading(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = registry.scan()[0][0].name
+    monkeypatch.setattr("explorer.operations.score.encode", lambda *_, **__: np.zeros((2, 16), dtype=np.float32))
+    with pytest.raises(EncoderError, match="without a direction"):
+        score_pair(registry, "a dog", "a cat", [name])
