@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 # Raised whenever what a cached scan holds, or how it is made, changes.
 _FORMAT = 1
+# Scans kept on disk, each under a megabyte; those made longest ago go first.
+_MOST_KEPT = 300
 _EXTREME_FIELDS = ("values", "sentences", "positions")
 _ARRAY_FIELDS = ("mean", "deviation", "spread", "saturated_share")
 
@@ -331,6 +333,9 @@ def _write(path: Path, layers: Sequence[LayerScan]) -> None:
         aside.replace(path)
     finally:
         aside.unlink(missing_ok=True)
+    kept = sorted(path.parent.glob("*.npz"), key=lambda scan: scan.stat().st_mtime_ns)
+    for old in kept[:-_MOST_KEPT]:
+        old.unlink(missing_ok=True)
 
 
 def _read(path: Path, head: CNNPooling) -> tuple[LayerScan, ...] | None:

@@ -147,3 +147,11 @@ def test_bad_requests_have_one_clear_sentence(registry: Registry) -> None:
         rank_filters(scan, 6)
     with pytest.raises(SettingError, match="no filter in layer 5 1"):
         filter_likes(registry, scan, 5, 1)
+
+
+def test_only_the_newest_scans_are_kept(registry: Registry, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(filter_corpus, "_MOST_KEPT", 2)
+    for text in ("a dog", "a cat", "a bird"):
+        scan_corpus(registry, "bert-cnn", [text])
+    assert len(list(cache.rglob("*.npz"))) == 2
+    assert scan_corpus(registry, "bert-cnn", ["a bird"]).from_cache
