@@ -17,6 +17,8 @@ from explorer.ui import compare, explanations, filters
 from explorer.ui.look import theme
 from explorer.ui.page import BARE, PRIVATE, Page, TabSpec, from_address
 
+LARGEST_UPLOAD = "20mb"
+
 TABS = (
     TabSpec("compare", "Compare", compare.build),
     TabSpec("filters", "Filters", filters.build),
@@ -57,6 +59,7 @@ def launch_settings() -> dict[str, Any]:
         "favicon_path": ASSETS / "favicon.svg",
         "footer_links": ["api"],
         "ssr_mode": False,
+        "max_file_size": LARGEST_UPLOAD,
     }
 
 

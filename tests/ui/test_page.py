@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import gradio as gr
 
 from explorer.encoders.registry import Registry
+from explorer.ui.app import LARGEST_UPLOAD, launch_settings
 from explorer.ui.page import Page, from_address, load_on_open, remember_in_address
 
 
@@ -39,3 +40,7 @@ def test_from_address_reads_one_name() -> None:
 
 def test_remember_in_address_names_its_parameters() -> None:
     assert "['s1', 's2']" in remember_in_address(("s1", "s2"))
+
+
+def test_the_page_takes_no_large_uploads() -> None:
+    assert launch_settings()["max_file_size"] == LARGEST_UPLOAD
