@@ -18,12 +18,12 @@ def cache_folder() -> Path:
     cannot be written, as in some containers.
     """
     named = os.environ.get("EXPLORER_CACHE")
-    wanted = Path(named) if named else Path.home() / ".cache" / "sentence-encoder-explorer"
     try:
+        wanted = Path(named) if named else Path.home() / ".cache" / "sentence-encoder-explorer"
         wanted.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=wanted):
             return wanted
-    except OSError:
+    except (OSError, RuntimeError):  # RuntimeError: a user without a home
         fallback = Path(tempfile.gettempdir()) / f"sentence-encoder-explorer-{os.getuid()}"
         fallback.mkdir(parents=True, exist_ok=True)
         return fallback

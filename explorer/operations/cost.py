@@ -58,8 +58,8 @@ def measure_here(info: EncoderInfo, *, rounds: int = 3, sentences: int = 180) ->
     from explorer.encoders.load import load_encoder
     from explorer.encoders.machine import this_machine
 
+    encoder = load_encoder(info.folder)  # the first one also imports what the libraries put off until then
     load = _seconds(lambda: load_encoder(info.folder))
-    encoder = load_encoder(info.folder)
     texts = sample(sentences)
     encode(encoder, texts[:8])
     pairs = [_seconds(partial(encode, encoder, texts[i : i + 2])) for i in range(0, 42, 2)]
