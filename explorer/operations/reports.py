@@ -17,7 +17,8 @@ DASH = "\N{EN DASH}"
 MINUS = "\N{MINUS SIGN}"
 CAPTION = (
     "Spearman and Pearson x 100 of cosine and gold over all pairs together; the interval is Spearman's (bootstrap over pairs). "
-    "Clean pairs are not in the encoder's training data, overlap pairs are (letters and digits compared, order ignored)."
+    "Clean pairs are not in the tables the encoder was fine-tuned on, overlap pairs are (letters and digits compared, order "
+    "ignored); what its backbone read before is not known here."
 )
 
 

@@ -18,7 +18,8 @@ _WHY = (
     (
         "Pooling",
         "The backbone gives one embedding for each word piece; pooling makes one of them all. Average pooling takes their "
-        "mean. CNN pooling first lets small filters look at up to five neighbouring pieces.",
+        "mean. CNN pooling first sends them through five layers of small filters, each halving their number and looking at up "
+        "to five neighbours.",
     ),
     (
         "Why not compare the cosines",
