@@ -57,6 +57,7 @@ def score_table(
     *,
     resamples: int = RESAMPLES,
     seed: int = SEED,
+    part_intervals: bool = True,
 ) -> list[TableScore]:
     """Returns one TableScore an encoder.
 
@@ -66,6 +67,7 @@ def score_table(
         parts: The part of each pair; None for a table without parts.
         resamples: Of the bootstrap; each part is drawn by itself, so that a mean of parts keeps every part's size.
         seed: See `resample`.
+        part_intervals: Whether the parts and their means get intervals too, which doubles the work.
     """
     x, y = np.atleast_2d(np.asarray(cosines, dtype=np.float64)), np.asarray(gold, dtype=np.float64)
     together = score_pairs(x, y, resamples=resamples, seed=seed)
@@ -73,8 +75,9 @@ def score_table(
     if len(names) < 2:
         return [TableScore({Aggregation.ALL: score}) for score in together]
     labels = np.asarray(parts, dtype=object)
+    draws = resamples if part_intervals else 0
     split = [
-        score_pairs(x[:, labels == name], y[labels == name], resamples=resamples, seed=seed + 1 + i)
+        score_pairs(x[:, labels == name], y[labels == name], resamples=draws, seed=seed + 1 + i)
         for i, name in enumerate(names)
     ]
     return [
@@ -84,10 +87,10 @@ def score_table(
 
 
 def score_pairs(cosines: Floats, gold: Floats, *, resamples: int = RESAMPLES, seed: int = SEED) -> list[Score]:
-    """Returns one Score an encoder over all pairs; see `score_table`."""
+    """Returns one Score an encoder over all pairs; see `score_table`. With no resamples there are no intervals."""
     scores = [Score(correlate(row, gold)) for row in cosines]
     defined = [e for e, score in enumerate(scores) if score.correlation.spearman is not None]
-    if len(gold) >= FEWEST and defined:
+    if len(gold) >= FEWEST and defined and resamples:
         drawn = resample(cosines[defined], gold, resamples=resamples, seed=seed)
         for row, e in enumerate(defined):
             scores[e] = _interval(replace(scores[e], drawn=np.stack([drawn.spearman[row], drawn.pearson[row]])))

@@ -5,6 +5,7 @@ The usual copies of one data set differ in case, spaces and punctuation, so that
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -13,6 +14,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 Flags = NDArray[np.bool_]
+# What is no letter or digit of any alphabet; \w has the underscore besides.
+_OTHER = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Known:
 
 def sentence_key(sentence: str) -> str:
     """Returns a sentence lower-cased with nothing but its letters and digits, of any alphabet; spaces go too."""
-    return "".join(character for character in sentence.lower() if character.isalnum())
+    return _OTHER.sub("", sentence.lower())
 
 
 def pair_keys(pairs: pd.DataFrame) -> list[tuple[str, str]]:

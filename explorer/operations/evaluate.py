@@ -25,7 +25,7 @@ from explorer.data.overlap import Overlap
 from explorer.data.sts_tasks import TaskTable, choose_tasks, read_task
 from explorer.encoders.cache import CacheKey, EmbeddingCache, encode_cached
 from explorer.encoders.registry import EncoderInfo, Registry
-from explorer.operations.contamination import Contamination, overlap_with, summarise, training_of
+from explorer.operations.contamination import Contamination, Training, overlap_with, summarise, training_of
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from explorer.encoders.encode import Precision, Progress
 
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 Reporter = Callable[[str, int, int], None]
 
 
@@ -67,7 +68,7 @@ class TaskScore:
     subset: Subset
     table: TableScore
     contamination: Contamination
-    rows: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool), repr=False, compare=False)
+    rows: Mask = field(default_factory=lambda: np.zeros(0, dtype=bool), repr=False, compare=False)
     cosines: Floats = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
 
     @property
@@ -119,7 +120,7 @@ def evaluate(
     resamples: int = RESAMPLES,
     progress: Reporter | None = None,
 ) -> Iterator[TaskScore]:
-    """Yields a TaskScore for each encoder, task and subset, an encoder's as soon as it is done.
+    """Yields a TaskScore for each encoder, task and subset, once every encoder has encoded.
 
     Args:
         registry: Where the encoders are.
@@ -141,39 +142,58 @@ def evaluate(
     from explorer.encoders.encode import resolve_precision
 
     tables = [read_task(task, split, data) for task in choose_tasks(tasks, split)]
-    wanted = [Subset(subset) for subset in subsets]
-    chosen = resolve_precision(precision)
-    overlaps: dict[tuple[tuple[str, ...], str], Overlap | None] = {}
-    for info in registry.choose(encoders):
+    chosen, infos = resolve_precision(precision), registry.choose(encoders)
+    trainings = [training_of(info, data) for info in infos]
+    cosines = []
+    for info in infos:
         report = _labelled(progress, f"{info.name} on {_what(tables)}")
-        cosines = cosines_of_tables(registry, info, [table.pairs for table in tables], chosen, cache, report)
-        training = training_of(info, data)
-        for table, scores in zip(tables, cosines, strict=True):
-            of_both = (training.tables, table.task.name)
-            if training.unknown or of_both not in overlaps:
-                overlaps[of_both] = overlap_with(training, table.pairs)
-            overlap = overlaps[of_both]
-            known = summarise(training, overlap, len(table.pairs))
-            for subset, rows in _rows(wanted, overlap, len(table.pairs)).items():
-                result = score_rows(table, scores, rows, resamples)
+        cosines.append(cosines_of_tables(registry, info, [table.pairs for table in tables], chosen, cache, report))
+    by_task = [
+        _score_task(table, np.stack([one[t] for one in cosines]), trainings, [Subset(s) for s in subsets], resamples)
+        for t, table in enumerate(tables)
+    ]
+    for e, info in enumerate(infos):
+        for t, table in enumerate(tables):
+            for subset, (score, known, rows) in by_task[t][e].items():
                 where = info.name, table.task.name, split, chosen.value
-                yield TaskScore(*where, subset, result, known, rows, scores)
+                yield TaskScore(*where, subset, score, known, rows, cosines[e][t])
 
 
-def score_rows(table: TaskTable, cosines: Floats, rows: NDArray[np.bool_], resamples: int = RESAMPLES) -> TableScore:
-    """Returns the score of one encoder over some rows of a task.
+def score_rows(table: TaskTable, cosines: Floats, rows: Mask, subset: Subset, resamples: int) -> list[TableScore]:
+    """Returns the scores of encoders over some rows of a task.
 
     Args:
         table: The task.
-        cosines: (n_pairs,) float64, of the whole table.
+        cosines: (E, n_pairs) float64, of the whole table.
         rows: (n_pairs,) bool, which of them count.
+        subset: What the rows are; only all pairs have intervals for their parts.
         resamples: Of the bootstrap; the draws depend on the task, the split and the number of rows alone, so that the scores
             of two encoders over the same rows can be compared pair by pair.
     """
     parts = np.array(table.parts, dtype=object)[rows].tolist() if table.parts else None
     seed = SEED + zlib.crc32(f"{table.task.name}/{table.split}".encode())
     gold = table.pairs["score"].to_numpy(dtype=np.float64)
-    return score_table(cosines[rows], gold[rows], parts, resamples=resamples, seed=seed)[0]
+    whole = subset is Subset.ALL
+    return score_table(cosines[:, rows], gold[rows], parts, resamples=resamples, seed=seed, part_intervals=whole)
+
+
+def _score_task(
+    table: TaskTable, cosines: Floats, trainings: Sequence[Training], wanted: Sequence[Subset], resamples: int
+) -> list[dict[Subset, tuple[TableScore, Contamination, Mask]]]:
+    """Returns for each encoder its scores on one task; encoders of the same training data are scored together."""
+    found: list[dict[Subset, tuple[TableScore, Contamination, Mask]]] = [{} for _ in trainings]
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for e, training in enumerate(trainings):
+        groups.setdefault((training.tables, training.unknown), []).append(e)
+    for members in groups.values():
+        training = trainings[members[0]]
+        overlap = overlap_with(training, table.pairs)
+        known = summarise(training, overlap, len(table.pairs))
+        for subset, rows in _rows(wanted, overlap, len(table.pairs)).items():
+            scores = score_rows(table, cosines[members], rows, subset, resamples)
+            for e, score in zip(members, scores, strict=True):
+                found[e][subset] = (score, known, rows)
+    return found
 
 
 def cosines_of_tables(
@@ -213,7 +233,7 @@ def cosines_of(
     return cosine_of_pairs(vectors[:n], vectors[n:])
 
 
-def _rows(wanted: Sequence[Subset], overlap: Overlap | None, n: int) -> Mapping[Subset, NDArray[np.bool_]]:
+def _rows(wanted: Sequence[Subset], overlap: Overlap | None, n: int) -> Mapping[Subset, Mask]:
     every = np.ones(n, dtype=bool)
     if overlap is None:
         return {Subset.ALL: every}

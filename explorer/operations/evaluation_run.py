@@ -51,6 +51,7 @@ class RunState:
         seconds_left: An estimate; None while there is no ground for one.
         scores: Every score since the server started, the newest of each encoder, task, split and subset.
         message: Why it failed; empty otherwise.
+        version: Rises with every new score.
     """
 
     phase: Phase = Phase.IDLE
@@ -64,6 +65,7 @@ class RunState:
     seconds_left: float | None = None
     scores: tuple[TaskScore, ...] = ()
     message: str = ""
+    version: int = 0
 
     @property
     def active(self) -> bool:
@@ -119,7 +121,7 @@ class EvaluationRun:
             self._stop.clear()
             self._started, self._work_started = time.monotonic(), None
             asked = RunState(Phase.RUNNING, tuple(tasks), split, tuple(encoders), "Reading the tables")
-            self._state = replace(asked, scores=self._state.scores)
+            self._state = replace(asked, scores=self._state.scores, version=self._state.version)
             self._thread = threading.Thread(target=self._work, args=(self._state, self.data), daemon=True)
             self._thread.start()
         return self.state()
@@ -168,7 +170,8 @@ class EvaluationRun:
         for score in scores:
             self._check()
             with self._lock:
-                self._state = replace(self._state, scores=_with(self._state.scores, score))
+                known = _with(self._state.scores, score)
+                self._state = replace(self._state, scores=known, version=self._state.version + 1)
 
     def _note(self, label: str, done: int, total: int) -> None:
         self._check()

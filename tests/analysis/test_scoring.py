@@ -48,6 +48,14 @@ def test_every_figure_lies_in_its_interval() -> None:
         assert score.pearson_interval.low < score.correlation.pearson < score.pearson_interval.high
 
 
+def test_part_intervals_can_be_left_out() -> None:
+    gold = np.tile(np.arange(20.0), 2)
+    (score,) = score_table(gold + np.sin(gold), gold, ["a", "b"] * 20, part_intervals=False)
+    assert score.all_pairs.spearman_interval is not None
+    assert score.parts["a"].spearman_interval is None
+    assert score.aggregations[Aggregation.MEAN].correlation.spearman is not None
+
+
 def test_a_mean_of_parts_has_no_interval_if_a_part_is_too_small() -> None:
     (score,) = score_table(COSINES, GOLD, PARTS)
     assert score.all_pairs.spearman_interval is not None

