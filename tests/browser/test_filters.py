@@ -68,6 +68,8 @@ def test_clicks_lead_to_a_cell_whose_sum_equals_its_activation(page: Page, encod
 
 
 def test_a_field_changes_the_cell(page: Page) -> None:
+    page.locator("#crumbs button").nth(2).click()
+    page.locator("#cell h3").wait_for()
     page.get_by_label("Hidden dimension", exact=True).fill("7")
     page.locator("#cell h3:has-text('hidden dimension 7')").wait_for()
     assert shown_steps(page)["activation"] == shown_steps(page)["forward"]
