@@ -33,8 +33,3 @@ def runs_folder() -> Path:
     """Returns the folder of training runs: EXPLORER_RUNS if set, else runs/ in the project. It may not exist yet."""
     named = os.environ.get("EXPLORER_RUNS")
     return Path(named) if named else ROOT / "runs"
-
-
-def on_space() -> bool:
-    """Whether this process runs as a Hugging Face Space."""
-    return bool(os.environ.get("SPACE_ID"))

@@ -144,3 +144,8 @@ def test_read_pairs_reads_sick_and_the_sts_years(shared_data: Path) -> None:
     assert len(read_pairs(shared_data / "sick" / "test.tsv", score_range=(1, 5))) == 4927
     years = [len(read_pairs(shared_data / "sts" / f"sts{year}.tsv", score_range=(0, 5))) for year in range(12, 17)]
     assert years == [3108, 1500, 3750, 3000, 1186]
+
+
+def test_read_pairs_takes_a_suffix_in_capitals(tmp_path: Path) -> None:
+    (tmp_path / "PAIRS.CSV").write_text("sentence1,sentence2\na dog,a cat\n", encoding="utf-8")
+    assert len(read_pairs(tmp_path / "PAIRS.CSV")) == 1

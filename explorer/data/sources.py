@@ -37,7 +37,7 @@ def _read_source(path: Path) -> Iterable[str]:
         return _wordnet(path)
     if not path.is_file():
         raise DataError(f"No text source at {str(path)!r}: give a .tsv, a .txt or a WordNet folder.")
-    if path.suffix == ".tsv":
+    if path.suffix.lower() == ".tsv":
         frame = read_frame(path)
         missing = {"sentence1", "sentence2"} - set(frame.columns)
         if missing:
@@ -45,7 +45,7 @@ def _read_source(path: Path) -> Iterable[str]:
                 f"{path.name} has the columns {', '.join(frame.columns)}; sentence1 and sentence2 are needed."
             )
         return [*frame["sentence1"], *frame["sentence2"]]
-    if path.suffix == ".txt":
+    if path.suffix.lower() == ".txt":
         return _lines(path)
     raise DataError(f"Text source {path.name!r} is neither .tsv nor .txt nor a WordNet folder.")
 

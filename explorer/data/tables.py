@@ -57,23 +57,24 @@ def read_frame(path: Path) -> pd.DataFrame:
     """
     if not path.is_file():
         raise DataError(f"No file at {str(path)!r}; check the path.")
+    suffix = path.suffix.lower()
     try:
-        if path.suffix in (".csv", ".tsv"):
-            separator = "," if path.suffix == ".csv" else "\t"
+        if suffix in (".csv", ".tsv"):
+            separator = "," if suffix == ".csv" else "\t"
             frame = pd.read_csv(path, sep=separator, dtype=str, keep_default_na=False, encoding="utf-8")
             if not isinstance(frame.index, pd.RangeIndex):
                 raise DataError(f"{path.name} has more fields in its rows than in its header; name every column.")
             return frame
-        if path.suffix == ".jsonl":
+        if suffix == ".jsonl":
             return pd.read_json(path, lines=True, dtype=False, encoding="utf-8")
-        if path.suffix == ".parquet":
+        if suffix == ".parquet":
             return pd.read_parquet(path).reset_index(drop=True)
     except UnicodeDecodeError as error:
         raise DataError(f"{path.name} is not UTF-8 text (byte {error.start}); save it as UTF-8.") from error
     except pd.errors.EmptyDataError as error:
         raise DataError(f"{path.name} is empty; a header line and at least one pair are needed.") from error
     except (ValueError, OSError, csv.Error) as error:
-        raise DataError(f"{path.name} cannot be read as {path.suffix[1:]}: {str(error).strip()}.") from error
+        raise DataError(f"{path.name} cannot be read as {suffix[1:]}: {str(error).strip()}.") from error
     raise DataError(f"{path.name} is of no known kind; use one of {', '.join(SUFFIXES)}.")
 
 

@@ -169,8 +169,13 @@ class Registry:
             for root in self.roots
             if root.is_dir()
             for folder in sorted(root.iterdir(), key=_shipped_first)
-            if folder.is_dir() and not folder.name.startswith(".")
+            if folder.is_dir() and not folder.name.startswith(".") and not _unfinished(folder)
         ]
+
+
+def _unfinished(folder: Path) -> bool:
+    """Whether a training still writes here: no encoder yet, and no problem either."""
+    return (folder / ".training").is_dir() and not (folder / "modules.json").exists()
 
 
 def _shipped_first(folder: Path) -> tuple[int, str]:

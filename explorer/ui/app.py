@@ -12,7 +12,7 @@ import gradio as gr
 from explorer.encoders.registry import Registry
 from explorer.errors import EncoderError
 from explorer.figures.theme import css_variables
-from explorer.paths import ASSETS
+from explorer.paths import ASSETS, CHECKPOINTS, runs_folder
 from explorer.ui import compare, explanations, filters
 from explorer.ui.look import theme
 from explorer.ui.page import BARE, PRIVATE, Page, TabSpec, from_address
@@ -73,13 +73,13 @@ def serve(*, host: str | None, port: int | None, share: bool, demo: bool, data: 
         demo: See build_app.
         data: See build_app.
     """
-    registry = Registry()
+    registry = Registry([CHECKPOINTS, runs_folder()])
     blocks = build_app(registry, demo=demo, data=data)
     try:
         blocks.launch(server_name=host, server_port=port, share=share, prevent_thread_lock=True, **launch_settings())
     except OSError as error:
         raise SystemExit(
-            f"Port {port or 7860} cannot be used: it is taken or not allowed. Choose another with --port."
+            f"Port {port or 7860} cannot be used ({error}). Choose another with --port."
         ) from error
     threading.Thread(target=warm_up, args=(registry,), daemon=True).start()
     blocks.block_thread()

@@ -54,8 +54,8 @@ def layers_caption(meaning: str, notes: Sequence[str]) -> Html:
     return caption(
         f"{meaning}, for every filter (up and down) and position (along the word pieces). Green is above zero, purple below; "
         "each layer has one colour scale for all encoders. Click a cell to see its filter.",
-        "whether a filter matters for a score; that is at the foot of this tab. Two encoders' filters with the same number "
-        "have nothing else in common.",
+        "whether a filter matters for a score; that is at the foot of this tab. A filter's number is no meaning: two encoders "
+        "may use the same number for different things, unless, as the shipped ones, both began with the same random filters.",
         notes,
     )
 

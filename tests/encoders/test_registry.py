@@ -262,6 +262,14 @@ def test_scan_of_nothing_is_empty(tmp_path: Path) -> None:
         Registry([tmp_path]).choose()
 
 
+def test_scan_passes_over_a_training_that_has_not_finished(roots: Path) -> None:
+    (roots / "new" / ".training" / "checkpoint-5").mkdir(parents=True)
+    (roots / "new" / "train_config.json").write_text("{}")
+    infos, problems = Registry([roots]).scan()
+    assert len(infos) == 2
+    assert problems == []
+
+
 def test_scan_reports_a_name_that_stands_twice(roots: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     other = tmp_path_factory.mktemp("other")
     shutil.copytree(roots / "good-cnn", other / "good-cnn")
