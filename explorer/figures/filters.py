@@ -15,7 +15,6 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 from plotly.subplots import make_subplots
 
-from explorer.analysis.ablation import Ablation
 from explorer.analysis.filters import CellArithmetic
 from explorer.analysis.receptive_fields import Span
 from explorer.figures.theme import DIVERGING, MONO, SEQUENTIAL, TEMPLATE, Identity
@@ -160,34 +159,6 @@ def ranking_figure(
     figure.update_xaxes(type="category", title_text=_text(title))
     figure.update_yaxes(title_text="selectivity (standard deviations)", rangemode="tozero")
     return _finish(figure, height=320)
-
-
-def ablation_figure(ablation: Ablation, show: int = 20) -> go.Figure:
-    """Returns the filters whose loss changes a pair's cosine most, as signed bars; customdata is the filter.
-
-    Args:
-        ablation: The cosines without each filter.
-        show: At most this many bars.
-    """
-    order = ablation.ranking()[:show]
-    changes = ablation.changes[order]
-    bars = go.Bar(
-        x=changes,
-        y=[f"filter {number}" for number in order],
-        orientation="h",
-        customdata=order.tolist(),
-        text=[f"{change:+.4f}" for change in changes],
-        marker={"color": [_BELOW if change < 0 else _ABOVE for change in changes]},
-        hovertext=[
-            f"filter {number}<br>cosine {ablation.cosine:.4f} becomes {ablation.cosines[number]:.4f}"
-            for number in order
-        ],
-        hoverinfo="text",
-    )
-    figure = go.Figure(bars)
-    figure.update_yaxes(autorange="reversed", type="category")
-    figure.update_xaxes(title_text=f"change in cosine without the filter (layer {ablation.layer})")
-    return _finish(figure, height=90 + 22 * len(order))
 
 
 def contributions_figure(matrix: ArrayLike, rows: Sequence[str], columns: Sequence[str]) -> go.Figure:

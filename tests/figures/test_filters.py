@@ -8,11 +8,9 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from explorer.analysis.ablation import Ablation
 from explorer.analysis.filters import CellArithmetic
 from explorer.analysis.receptive_fields import Span
 from explorer.figures.filters import (
-    ablation_figure,
     cell_figure,
     contributions_figure,
     filter_figure,
@@ -94,14 +92,6 @@ def test_cell_draws_inputs_weights_and_products() -> None:
     np.testing.assert_array_equal(figure.data[2].z, [[0.5], [-2.0], [0.0]])
     assert list(figure.data[0].y) == [-1, 0, 1]
     assert "sum -1.5000" in figure.layout.annotations[2].text
-
-
-def test_ablation_shows_the_largest_changes_first() -> None:
-    changes = np.array([0.1, -0.3, 0.0, 0.2])
-    figure = ablation_figure(Ablation(2, 0.5, 0.5 + changes, changes), show=3)
-    assert list(figure.data[0].customdata) == [1, 3, 0]
-    assert list(figure.data[0].x) == [-0.3, 0.2, 0.1]
-    assert "0.5000 becomes 0.2000" in figure.data[0].hovertext[0]
 
 
 def test_contributions_show_the_sums_of_rows_and_columns() -> None:
