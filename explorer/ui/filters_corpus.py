@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from explorer.data.examples import read_examples
+from explorer.data.corpus import read_sample_corpus
 from explorer.data.texts import check_text, read_lines
 from explorer.encoders.registry import Registry
 from explorer.errors import SettingError
-from explorer.paths import ASSETS
 from explorer.ui.background import Background
 from explorer.ui.cards import message, notice, working
 from explorer.ui.data_table import Column, data_table, decimals
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
     from explorer.operations.filter_corpus import CorpusScan, FilterFacts, FilterLikes, NGram
 
-SHIPPED = ASSETS / "sentences.txt"
 SAMPLE, OWN = "The sample sentences", "My own sentences"
 _BARS = 40
 _HEADING = (
@@ -205,9 +203,7 @@ def _scan(registry: Registry, kind: str, text: str | None, controls: Sequence[An
 def _sentences(kind: str, text: str | None) -> list[str]:
     if kind == OWN:
         return check_text(text, "The text").splitlines()
-    if SHIPPED.is_file():
-        return read_lines(SHIPPED)
-    return [sentence for example in read_examples() for sentence in (example.sentence1, example.sentence2)]
+    return read_sample_corpus()["sentence"].tolist()
 
 
 def _ranking_table(registry: Registry, kind: str, text: str | None, *controls: Any) -> pd.DataFrame:
