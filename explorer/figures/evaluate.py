@@ -119,7 +119,8 @@ def score_figure(
                 error_y=_error([point]),
                 mode="markers+text",
                 text=[escape(point.name)],
-                textposition="middle right",
+                # Twins with and without a CNN lie close to each other.
+                textposition="top right" if look.pattern == "" else "bottom right",
                 cliponaxis=False,
                 marker={"size": 12, "color": look.hue.plain, "symbol": _SYMBOLS.get(look.pattern, "square")},
                 name=escape(point.name),
@@ -133,26 +134,28 @@ def score_figure(
             y=[point.score for point in published],
             mode="markers+text",
             text=[point.name for point in published],
-            textposition=["middle left"] * len(published),
+            textposition="middle right",
             cliponaxis=False,
             marker={"size": 11, "color": _PUBLISHED, "symbol": "diamond-open", "line": {"width": 2}},
             name="published, the paper's own encoders",
             hovertemplate="%{text}, published<br>%{x:,} parameters<br>%{y:.2f}<extra></extra>",
         )
     )
-    figure.update_xaxes(type="log", title_text="Parameters", range=[6.4, 8.4], tickvals=_TICKS, ticktext=_TICK_NAMES)
+    figure.update_xaxes(type="log", title_text="Parameters", range=[6.4, 8.6], tickvals=_TICKS, ticktext=_TICK_NAMES)
     figure.update_yaxes(title_text="STSb test, Spearman x 100")
     return _finish(figure, height=420)
 
 
-def anatomy_figure(models: Mapping[str, Anatomy]) -> go.Figure:
-    """Returns the parameters of each backbone as a bar of its parts, in millions.
+def anatomy_figure(models: Mapping[str, Anatomy], *, shares: bool = False) -> go.Figure:
+    """Returns the parameters of each backbone as a bar of its parts.
 
     Args:
         models: Top to bottom, by name.
+        shares: Whether bars are in per cent of each backbone's own parameters rather than in millions.
     """
     figure = go.Figure()
     names = [escape(name) for name in models]
+    units = [anatomy.total / 100 if shares else 1e6 for anatomy in models.values()]
     for part, (colour, pattern) in _PARTS.items():
         counts = [sum(p.parameters for p in anatomy.parts if p.name == part) for anatomy in models.values()]
         if not any(counts):
@@ -160,7 +163,7 @@ def anatomy_figure(models: Mapping[str, Anatomy]) -> go.Figure:
         figure.add_trace(
             go.Bar(
                 y=names,
-                x=[value / 1e6 for value in counts],
+                x=[value / unit for value, unit in zip(counts, units, strict=True)],
                 orientation="h",
                 name=part,
                 marker={"color": colour, "pattern": {"shape": pattern, "fgcolor": "#ffffff", "size": 5}},
@@ -168,10 +171,10 @@ def anatomy_figure(models: Mapping[str, Anatomy]) -> go.Figure:
                 hovertemplate=f"%{{y}}<br>{part}: %{{customdata:,}}<extra></extra>",
             )
         )
-    figure.update_layout(barmode="stack")
     figure.update_yaxes(autorange="reversed")
-    figure.update_xaxes(title_text="Parameters, million")
-    return _finish(figure, height=200 + 34 * len(models))
+    figure.update_xaxes(title_text="Per cent of its parameters" if shares else "Parameters, million")
+    _finish(figure, height=200 + 34 * len(models))
+    return figure.update_layout(barmode="stack", legend_traceorder="normal")
 
 
 _TICKS = [3e6, 1e7, 3e7, 1e8, 2e8]

@@ -13,7 +13,7 @@ from explorer.encoders.registry import Registry
 from explorer.errors import EncoderError
 from explorer.figures.theme import css_variables
 from explorer.paths import ASSETS, CHECKPOINTS, runs_folder
-from explorer.ui import compare, explanations, filters
+from explorer.ui import compare, evaluate, explanations, filters
 from explorer.ui.look import theme
 from explorer.ui.page import BARE, PRIVATE, Page, TabSpec, from_address
 
@@ -22,6 +22,7 @@ LARGEST_UPLOAD = "20mb"
 TABS = (
     TabSpec("compare", "Compare", compare.build),
     TabSpec("filters", "Filters", filters.build),
+    TabSpec("evaluate", "Evaluate", evaluate.build),
 )
 
 
@@ -55,7 +56,7 @@ def launch_settings() -> dict[str, Any]:
     return {
         "theme": theme(),
         "css": css_variables(),
-        "css_paths": [ASSETS / "app.css"],
+        "css_paths": [ASSETS / "app.css", ASSETS / "evaluate.css"],
         "favicon_path": ASSETS / "favicon.svg",
         "footer_links": ["api"],
         "ssr_mode": False,

@@ -72,6 +72,8 @@ def load_on_open(
         made = handler(*values)
         return (True, *(made if len(outputs) > 1 else (made,)))
 
+    # gradio would otherwise count the handler's arguments, which lack the first.
+    del once.__wrapped__
     page.tab.select(once, [opened, *inputs], [opened, *outputs], **PRIVATE)
 
 

@@ -52,3 +52,6 @@ def test_anatomy_figure_adds_up() -> None:
     figure = anatomy_figure(models)
     for row, anatomy in enumerate(models.values()):
         assert sum(trace.customdata[row] for trace in figure.data) == anatomy.total
+        assert sum(trace.x[row] for trace in figure.data) == pytest.approx(anatomy.total / 1e6)
+    shares = anatomy_figure(models, shares=True)
+    assert sum(trace.x[0] for trace in shares.data) == pytest.approx(100)
