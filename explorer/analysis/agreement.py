@@ -1,0 +1,165 @@
+"""How alike two encoders see the same sentences: linear CKA, rank correlation of all similarities, aligned maps. Pure.
+
+Nothing here looks at a picture except `align`, which turns one map onto another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import rankdata
+
+from explorer.analysis.neighbours import check_vectors, unit_rows
+from explorer.errors import DataError
+
+Floats = NDArray[np.float64]
+_MOST_PAIRS = 1_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class RankAgreement:
+    """Spearman correlations of the encoders' cosines.
+
+    Args:
+        matrix: (e, e) float64 in [-1, 1]; nan where an encoder's cosines are all equal.
+        pairs: How many pairs of sentences were compared.
+        of_pairs: How many there are; more than `pairs` where they were sampled.
+    """
+
+    matrix: Floats
+    pairs: int
+    of_pairs: int
+
+
+@dataclass(frozen=True, eq=False)
+class Aligned:
+    """A map turned onto another.
+
+    Args:
+        points: (n, 2) float64, moved, turned, mirrored and brought to the other map's size.
+        distance: Procrustes distance, 0 (the same shape) to 1; nan where all points of a map are one.
+    """
+
+    points: Floats
+    distance: float
+
+
+def linear_cka(first: ArrayLike, second: ArrayLike) -> float:
+    """Returns the linear centred kernel alignment of two sets of vectors, 0..1: |X'Y|^2 / (|X'X| |Y'Y|), centred.
+
+    Args:
+        first: (n, H1) float.
+        second: (n, H2) float, the same sentences in the same order.
+
+    Returns:
+        nan where all vectors of one are equal.
+
+    Raises:
+        DataError: Not as many rows, none, or values that are not finite.
+
+    Source:
+        Kornblith et al., Similarity of Neural Network Representations Revisited, 2019, section 3.
+    """
+    x, y = _same_rows(first, second)
+    x, y = x - x.mean(axis=0), y - y.mean(axis=0)
+    spread = np.linalg.norm(x.T @ x) * np.linalg.norm(y.T @ y)
+    return min(1.0, float(np.linalg.norm(x.T @ y) ** 2 / spread)) if spread > 0 else float("nan")
+
+
+def cka_matrix(encoders: Sequence[ArrayLike]) -> Floats:
+    """Returns the linear CKA of every pair of encoders, (e, e) float64."""
+    matrix = np.full((len(encoders), len(encoders)), np.nan)
+    for i, first in enumerate(encoders):
+        for j in range(i + 1):
+            matrix[i, j] = matrix[j, i] = linear_cka(first, encoders[j])
+    return matrix
+
+
+def rank_agreement(encoders: Sequence[ArrayLike], most_pairs: int = _MOST_PAIRS, seed: int = 42) -> RankAgreement:
+    """Returns the Spearman correlation, for every pair of encoders, of the cosines of all pairs of sentences.
+
+    Args:
+        encoders: Each (n, H) float, the same sentences in the same order. Sentences that are a zero vector in one are
+            left out.
+        most_pairs: With more pairs of sentences than that, so many are drawn at random.
+        seed: Of the draw.
+
+    Raises:
+        DataError: Not as many rows, none, or values that are not finite.
+    """
+    tables = [unit_rows(check_vectors(vectors)) for vectors in encoders]
+    if len({len(units) for units, _ in tables}) > 1:
+        raise DataError(f"The encoders have {_counts(encoders)} vectors; give the same sentences to all.")
+    sound = np.flatnonzero(np.all([directed for _, directed in tables], axis=0))
+    total = len(sound) * (len(sound) - 1) // 2
+    chosen = np.arange(total)
+    if total > most_pairs:
+        chosen = np.random.default_rng(seed).choice(total, most_pairs, replace=False, shuffle=False)
+    first, second = _pair(chosen)
+    ranks = [_ranks(units[sound], first, second) for units, _ in tables]
+    return RankAgreement(_correlations(ranks), len(chosen), total)
+
+
+def align(reference: ArrayLike, moved: ArrayLike) -> Aligned:
+    """Returns `moved` shifted, turned, mirrored and scaled onto `reference`, as close as its shape allows.
+
+    It gets the reference's size whatever its shape, so that a map unlike the reference does not shrink.
+
+    Args:
+        reference: (n, 2) float, or of any other width.
+        moved: As wide, the same sentences in the same order.
+
+    Raises:
+        DataError: Not as many rows, none, or values that are not finite.
+
+    Source:
+        The distance is that of scipy.spatial.procrustes.
+    """
+    x, y = _same_rows(reference, moved)
+    centre = x.mean(axis=0)
+    x, y = x - centre, y - y.mean(axis=0)
+    size_x, size_y = np.linalg.norm(x), np.linalg.norm(y)
+    if size_x == 0 or size_y == 0:
+        return Aligned(y + centre, float("nan"))
+    left, alike, right = np.linalg.svd((y / size_y).T @ (x / size_x))
+    turned = (y / size_y) @ (left @ right) * size_x + centre
+    return Aligned(turned, float(max(0.0, 1.0 - alike.sum() ** 2)))
+
+
+def _same_rows(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
+    x, y = check_vectors(first), check_vectors(second)
+    if len(x) != len(y):
+        raise DataError(f"The encoders have {_counts([x, y])} vectors; give the same sentences to all.")
+    return x, y
+
+
+def _counts(encoders: Sequence[ArrayLike]) -> str:
+    return " and ".join(f"{len(np.asarray(vectors)):,}" for vectors in encoders)
+
+
+def _pair(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Returns the rows (i, j), j < i, of pairs numbered 0 for (1, 0), 1 for (2, 0), 2 for (2, 1) and so on."""
+    i = ((1 + np.sqrt(1 + 8 * numbers.astype(np.float64))) / 2).astype(np.int64)
+    # The root may be off by one in its last digit.
+    i -= i * (i - 1) // 2 > numbers
+    i += i * (i + 1) // 2 <= numbers
+    return i, numbers - i * (i - 1) // 2
+
+
+def _ranks(units: Floats, first: NDArray[np.int64], second: NDArray[np.int64]) -> Floats:
+    """Returns the centred ranks of the cosines of the pairs, (pairs,) float64, equal cosines sharing a rank."""
+    cosines = np.empty(len(first))
+    for part in np.array_split(np.arange(len(first)), max(1, len(first) // 20_000)):
+        cosines[part] = np.einsum("ij,ij->i", units[first[part]], units[second[part]])
+    ranks = rankdata(cosines.round(12))
+    return np.asarray(ranks - ranks.mean() if len(ranks) else ranks, dtype=np.float64)
+
+
+def _correlations(ranks: Sequence[Floats]) -> Floats:
+    table = np.stack(ranks) if ranks else np.zeros((0, 0))
+    together = table @ table.T
+    spread = np.sqrt(np.outer(np.diag(together), np.diag(together)))
+    return np.clip(together / np.where(spread > 0, spread, np.nan), -1.0, 1.0)
