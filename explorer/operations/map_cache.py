@@ -1,0 +1,83 @@
+"""Keeps finished maps on disk, found by the vectors and every setting; a damaged file is made again. No torch, no umap.
+
+Files are written aside and renamed, so a reader never meets half of one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+import zipfile
+from contextlib import suppress
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.analysis.projection import MapSettings, Method, Projection
+from explorer.paths import cache_folder
+
+# Raised whenever what is kept, or how a map is made, changes.
+_FORMAT = 1
+# Each is some 30 kB for 2,000 sentences; those used longest ago go first.
+_MOST_KEPT = 500
+
+
+def map_path(vectors: NDArray[np.float32], settings: MapSettings) -> Path:
+    """Returns where the map of (n, H) float32 vectors is kept; it may not be there yet.
+
+    For PCA what only UMAP reads is left out of the key.
+    """
+    asked = {key: str(value) for key, value in asdict(settings).items()}
+    if settings.method == Method.PCA:
+        asked = {key: asked[key] for key in ("method", "metric")}
+    libraries = [version(name) for name in ("numpy", "umap-learn")]
+    said = json.dumps([_FORMAT, libraries, asked, vectors.shape], sort_keys=True)
+    digest = hashlib.sha256(said.encode())
+    digest.update(np.ascontiguousarray(vectors, dtype=np.float32).tobytes())
+    return cache_folder() / "maps" / f"{digest.hexdigest()[:32]}.npz"
+
+
+def read_map(path: Path, settings: MapSettings, n: int) -> Projection | None:
+    """Returns a kept map of n points; None where there is none or it cannot be read."""
+    try:
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+            points, facts = np.asarray(file["points"], dtype=np.float64), json.loads(str(file["facts"]))
+        if points.shape != (n, 2):
+            return None
+        explained = facts["explained"]
+        found = Projection(
+            points=points,
+            settings=settings,
+            method=Method(facts["method"]),
+            neighbours=facts["neighbours"],
+            explained=(explained[0], explained[1]) if explained else None,
+            zero=tuple(facts["zero"]),
+            notes=tuple(facts["notes"]),
+        )
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return None
+    with suppress(OSError):
+        path.touch()
+    return found
+
+
+def write_map(path: Path, projection: Projection) -> None:
+    """Keeps a map; on a full or read-only disk nothing is kept."""
+    facts = {key: getattr(projection, key) for key in ("method", "neighbours", "explained", "zero", "notes")}
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".tmp", delete=False) as file:
+            aside = Path(file.name)
+        try:
+            with aside.open("wb") as file:
+                np.savez(file, points=projection.points, facts=np.array(json.dumps(facts)))
+            aside.replace(path)
+        finally:
+            aside.unlink(missing_ok=True)
+        kept = sorted(path.parent.glob("*.npz"), key=lambda found: found.stat().st_mtime_ns)
+        for old in kept[:-_MOST_KEPT]:
+            old.unlink(missing_ok=True)
