@@ -60,7 +60,11 @@ def _wait(address: str, process: subprocess.Popen[bytes], deadline: float) -> st
 
 
 # What each picture shows: the tab to open, and the element that is there once the tab is filled.
-TABS = {"compare": None, "filters": ("Filters", "#layers-plot .heatmaplayer")}
+TABS = {
+    "compare": ("Compare", ".card"),
+    "filters": ("Filters", "#layers-plot .heatmaplayer"),
+    "evaluate": ("Evaluate", "#evaluate"),
+}
 
 
 def photograph(
@@ -84,7 +88,10 @@ def photograph(
     )
     page.goto(address)
     page.wait_for_function(SCORED, timeout=180_000)
-    page.wait_for_timeout(300)
+    title, filled = TABS[tab]
+    page.get_by_role("tab", name=title).click()
+    page.locator(filled).first.wait_for(timeout=180_000)
+    page.wait_for_timeout(1000)
     page.screenshot(path=path, full_page=whole)
     page.close()
 
