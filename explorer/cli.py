@@ -15,7 +15,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer import cli_filters
+from explorer import cli_filters, cli_project
 from explorer.errors import ExplorerError, SettingError
 from explorer.paths import CHECKPOINTS, runs_folder
 from explorer.training.config import TrainConfig
@@ -79,6 +79,14 @@ def _parser() -> argparse.ArgumentParser:
     _add_encoders(filters)
     _add_precision(filters)
     _add_json(filters)
+
+    project = _command(
+        commands, "project", _project, "lay sentences out as maps, and compare the encoders' neighbourhoods"
+    )
+    cli_project.add_options(project)
+    _add_encoders(project)
+    _add_precision(project)
+    _add_formats(project)
     _add_measuring(commands)
     _add_making(commands)
     return parser
@@ -134,6 +142,12 @@ def _command(commands: Any, name: str, run: Callable[[argparse.Namespace], None]
 
 def _add_json(parser: argparse._ActionsContainer) -> None:
     parser.add_argument("--json", action="store_true", help="print a list of json objects and nothing else")
+
+
+def _add_formats(parser: argparse.ArgumentParser) -> None:
+    formats = parser.add_mutually_exclusive_group()
+    _add_json(formats)
+    formats.add_argument("--csv", action="store_true", help="print comma-separated values and nothing else")
 
 
 def _add_encoders(parser: argparse.ArgumentParser) -> None:
@@ -331,6 +345,10 @@ def _reference(options: argparse.Namespace) -> None:
 
 def _filters(options: argparse.Namespace) -> None:
     cli_filters.run(options, _registry(options), _names(options), _bar("scan"))
+
+
+def _project(options: argparse.Namespace) -> None:
+    cli_project.run(options, _registry(options), _names(options), _bar, _print)
 
 
 def _card(options: argparse.Namespace) -> None:

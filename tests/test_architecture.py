@@ -28,9 +28,11 @@ MAY_IMPORT = {
     "training": LOWEST | {"data", "encoders", "jobs"},
     "operations": LOWEST | {"data", "encoders", "jobs", "analysis", "training"},
     "figures": LOWEST | {"analysis"},
-    "cli": LOWEST | {"data", "encoders", "jobs", "analysis", "training", "operations", "figures", "cli_filters"},
+    "cli": LOWEST
+    | {"data", "encoders", "jobs", "analysis", "training", "operations", "figures", "cli_filters", "cli_project"},
     "ui": LOWEST | {"data", "encoders", "jobs", "analysis", "training", "operations", "figures"},
     "cli_filters": LOWEST | {"data", "encoders", "operations"},
+    "cli_project": LOWEST | {"data", "encoders", "analysis", "operations"},
     "__main__": {"cli"},
     "__init__": set(),
     "app": {"ui"},
@@ -188,7 +190,7 @@ except SystemExit as end:
 
 
 def subcommands() -> Iterator[str]:
-    yield from ("encoders", "score", "encode", "evaluate", "train", "distill", "reference")
+    yield from ("encoders", "score", "encode", "evaluate", "train", "distill", "reference", "project")
 
 
 @pytest.mark.parametrize(

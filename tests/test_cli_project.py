@@ -1,0 +1,84 @@
+"""The command `project`: json and csv alone on standard output, notes beside them, one sentence for a mistake."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from explorer import cli_project
+from explorer.analysis.projection import Method, Metric
+from explorer.cli import main
+from explorer.training.export import save_encoder
+
+LINES = ["a dog runs", "a cat runs", "", "the boy sings, slow", "a dog runs", "=the red car", "two old horse", "rain"]
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory, tiny_encoder: Callable) -> Path:
+    folder = tmp_path_factory.mktemp("encoders")
+    for pooling in ("mean", "cnn"):
+        save_encoder(tiny_encoder("bert", pooling), folder / f"bert-{pooling}", {})
+    (folder / ".lines.txt").write_text("\n".join(LINES), encoding="utf-8")
+    return folder
+
+
+def run(root: Path, *arguments: str) -> int:
+    return main(["project", str(root / ".lines.txt"), "--checkpoints", str(root), "--k", "2", *arguments])
+
+
+def test_project_json_is_one_object_an_encoder(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(root, "--json") == 0
+    printed = capsys.readouterr()
+    rows = json.loads(printed.out)
+    assert [row["encoder"] for row in rows] == ["bert-mean", "bert-cnn"]
+    assert rows[0]["procrustes_distance"] == 0
+    assert set(rows[0]["agreement"]) == {"bert-cnn"}
+    points = rows[1]["points"]
+    # The second "a dog runs" is passed over; read_lines has left the blank line out already.
+    assert [point["row"] for point in points] == [0, 1, 2, 4, 5, 6]
+    for point in points:
+        assert len(point["neighbours"]) == 2 and point["row"] not in point["neighbours"]
+        assert {"x", "y", "sentence", "suspect", "cosines"} <= set(point)
+    assert "1 repeated" in printed.err
+
+
+def test_project_csv_is_one_row_a_point(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(root, "--csv", "--encoders", "bert-cnn") == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert len(rows) == 6
+    assert rows[2]["sentence"] == "the boy sings, slow"
+    assert {float(row["x"]) for row in rows} and all(row["encoder"] == "bert-cnn" for row in rows)
+
+
+def test_project_prints_tables(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(root) == 0
+    blocks = capsys.readouterr().out.split("\n\n")
+    assert len(blocks) == 3
+    assert "trustworthiness" in blocks[0] and "cka" in blocks[1] and "rain" in blocks[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--k", "0"], "is 0; use a whole number"),
+        (["--min-dist", "3"], "min_dist is 3.0"),
+        (["--most", "0"], "use 1 to 20,000"),
+        (["--encoders", "nobody"], "no encoder 'nobody'"),
+    ],
+)
+def test_a_mistake_is_one_sentence(
+    root: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+) -> None:
+    assert run(root, *arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.out == "" and words in printed.err and printed.err.count("\n") == 1
+
+
+def test_project_knows_the_names_that_their_owners_know() -> None:
+    assert tuple(Method) == cli_project.METHODS
+    assert tuple(Metric) == cli_project.METRICS
