@@ -69,10 +69,18 @@ def test_rank_agreement_samples_with_a_seed_and_says_so() -> None:
     assert not np.array_equal(first.matrix, other.matrix)
 
 
+def test_rank_agreement_is_the_same_whichever_way_cosines_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = RANDOM.normal(size=(1100, 4)), RANDOM.normal(size=(1100, 4))
+    blocks = rank_agreement([a, b], most_pairs=50_000).matrix
+    monkeypatch.setattr(agreement, "_PICKING_COSTS", 0)
+    assert rank_agreement([a, b], most_pairs=50_000).matrix == pytest.approx(blocks, abs=1e-9)
+
+
 def test_rank_agreement_of_one_sentence_is_unknown() -> None:
     found = rank_agreement([[[1.0, 0]], [[1.0, 2]]])
     assert found.pairs == 0
     assert np.isnan(found.matrix).all()
+    assert rank_agreement([np.zeros((3, 2)), np.ones((3, 2))]).pairs == 0
 
 
 def test_pairs_are_numbered_without_a_gap() -> None:
