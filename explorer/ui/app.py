@@ -79,9 +79,7 @@ def serve(*, host: str | None, port: int | None, share: bool, demo: bool, data: 
     try:
         blocks.launch(server_name=host, server_port=port, share=share, prevent_thread_lock=True, **launch_settings())
     except OSError as error:
-        raise SystemExit(
-            f"Port {port or 7860} cannot be used ({error}). Choose another with --port."
-        ) from error
+        raise SystemExit(f"Port {port or 7860} cannot be used ({error}). Choose another with --port.") from error
     threading.Thread(target=warm_up, args=(registry,), daemon=True).start()
     blocks.block_thread()
 
