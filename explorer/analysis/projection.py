@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from explorer.analysis.neighbours import check_vectors, name_rows, nearest_to, unit_rows
 from explorer.errors import DataError, SettingError
+from explorer.paths import cache_folder
 
 Floats = NDArray[np.float64]
 # UMAP cannot lay out fewer different vectors.
@@ -213,9 +214,7 @@ def _pca(vectors: Floats) -> tuple[Floats, tuple[float, float]]:
 def _umap(vectors: NDArray[np.float32], settings: MapSettings, neighbours: int) -> Floats:
     with _FITTING, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        import umap
-
-        fit: Any = umap.UMAP(
+        fit: Any = _import_umap().UMAP(
             n_neighbors=neighbours,
             min_dist=settings.min_dist,
             metric=settings.metric.value,
@@ -223,3 +222,17 @@ def _umap(vectors: NDArray[np.float32], settings: MapSettings, neighbours: int) 
             n_jobs=1,
         )
         return np.asarray(fit.fit_transform(vectors), dtype=np.float64)
+
+
+def _import_umap() -> Any:
+    """Returns the module, whose import compiles and needs a folder to write to."""
+    try:
+        import umap
+    except RuntimeError:
+        # Neither site-packages nor a home can be written, as in some containers.
+        import numba
+
+        config: Any = numba.config
+        config.CACHE_DIR = str(cache_folder() / "numba")
+        import umap
+    return umap
