@@ -6,6 +6,7 @@ The evaluation belongs to the server: the page asks how far it is, shows what is
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -80,10 +81,11 @@ def build(page: Page) -> None:
             paper_table, (gains, paper) = _paper(run)
         with gr.Tab("Slices"):
             slice_task, slices = _slices()
-        with gr.Tab("Cost"):
-            evaluate_cost.build(page, run)
-        with gr.Tab("Anatomy"):
-            evaluate_anatomy.build(page)
+        # These two compute something when they are opened, not before.
+        with gr.Tab("Cost") as cost:
+            evaluate_cost.build(replace(page, tab=cost), run)
+        with gr.Tab("Anatomy") as anatomy:
+            evaluate_anatomy.build(replace(page, tab=anatomy))
         with gr.Tab("Your own table"):
             evaluate_own.build(page, run)
     outputs = [status, start, stop, timer, seen, scores, parts, words, overlap, pairs, gains, paper, slices]

@@ -53,8 +53,8 @@ def build(page: Page, run: EvaluationRun) -> None:
     outputs = [status, stop, table]
     measuring = button.click(partial(measure_all, page, costs), None, outputs, **ON_MODEL, **PRIVATE)
     stop.click(_stopped, None, [status, stop], cancels=[measuring], queue=False, **PRIVATE)
-    load_on_open(page, partial(check_all, page), [padding])
     load_on_open(page, partial(draw, page, run), [figure])
+    load_on_open(page, partial(check_all, page), [padding])
 
 
 def on_error(text: str, *_: object) -> Any:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 # Milliseconds until a wait counts as failed.
-PATIENCE = 90_000
+PATIENCE = 40_000
 ANIMALS, VERBS = ("dog", "cat", "bird", "horse", "child"), ("runs", "eats", "sleeps", "sings")
 # Every number stands for another sentence.
 SENTENCES = [f"the {animal} {verb} {end}" for animal in ANIMALS for verb in VERBS for end in ("fast", "and reads")]
@@ -69,7 +69,11 @@ def page(gate: tuple[str, Gate], browser: Browser) -> Iterator[Page]:
 
 
 def part(page: Page, name: str) -> None:
-    page.locator("#evaluate-parts").get_by_role("tab", name=name).click()
+    tab = page.locator("#evaluate-parts").get_by_role("tab", name=name)
+    if not tab.count():  # on a narrow screen the last tabs are in a menu
+        page.locator("#evaluate-parts").get_by_label("More tabs").click()
+        tab = page.locator("#evaluate-parts .overflow-dropdown").get_by_text(name, exact=True)
+    tab.click()
 
 
 def status_says(page: Page, text: str) -> None:
@@ -138,7 +142,7 @@ def test_a_persons_table_gets_clear_words(page: Page, tmp_path: Path, scores: li
     if clear.count():
         clear.first.click()
     page.locator("#own-file input[type=file]").set_input_files(path)
-    page.get_by_text(said).first.wait_for()
+    page.locator("#own-status, #own-result").filter(has_text=said).first.wait_for()
     assert "nan" not in page.locator("#own-result").inner_text().lower()
 
 
@@ -148,7 +152,7 @@ def test_the_tab_fits_a_telephone(gate: tuple[str, Gate], browser: Browser) -> N
     page.goto(f"{gate[0]}?tab=evaluate")
     page.locator("#evaluate-scores table").wait_for()
     for name in ("Overlap", "The paper", "Anatomy"):
-        page.locator("#evaluate-parts").get_by_role("tab", name=name).click()
+        part(page, name)
         page.wait_for_timeout(500)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.close()
