@@ -96,7 +96,7 @@ def gains_figure(points: Sequence[GainPoint]) -> go.Figure:
         figure.add_vline(x=0, line={"color": _PUBLISHED, "width": 1}, row=row, col=1)
     figure.update_xaxes(title_text="Spearman x 100 gained by the CNN", row=len(families), col=1)
     figure.update_annotations(x=0, xanchor="left", font={"size": 14})
-    return _finish(figure, height=130 + 235 * len(families))
+    return _finish(figure, height=150 + 235 * len(families))
 
 
 def score_figure(
@@ -117,15 +117,10 @@ def score_figure(
                 x=[point.parameters],
                 y=[point.score],
                 error_y=_error([point]),
-                mode="markers+text",
-                text=[escape(point.name)],
-                # Twins with and without a CNN lie close to each other.
-                textposition="top right" if look.pattern == "" else "bottom right",
-                cliponaxis=False,
+                mode="markers",
                 marker={"size": 12, "color": look.hue.plain, "symbol": _SYMBOLS.get(look.pattern, "square")},
                 name=escape(point.name),
                 hovertemplate=f"{escape(point.name)}<br>%{{x:,}} parameters<br>%{{y:.2f}}<extra></extra>",
-                showlegend=False,
             )
         )
     figure.add_trace(
@@ -143,7 +138,7 @@ def score_figure(
     )
     figure.update_xaxes(type="log", title_text="Parameters", range=[6.4, 8.6], tickvals=_TICKS, ticktext=_TICK_NAMES)
     figure.update_yaxes(title_text="STSb test, Spearman x 100")
-    return _finish(figure, height=420)
+    return _finish(figure, height=460)
 
 
 def anatomy_figure(models: Mapping[str, Anatomy], *, shares: bool = False) -> go.Figure:
@@ -173,7 +168,7 @@ def anatomy_figure(models: Mapping[str, Anatomy], *, shares: bool = False) -> go
         )
     figure.update_yaxes(autorange="reversed")
     figure.update_xaxes(title_text="Per cent of its parameters" if shares else "Parameters, million")
-    _finish(figure, height=200 + 34 * len(models))
+    _finish(figure, height=230 + 34 * len(models))
     return figure.update_layout(barmode="stack", legend_traceorder="normal")
 
 
@@ -224,4 +219,4 @@ def _error(points: Sequence[ScorePoint]) -> dict[str, object]:
 def _finish(figure: go.Figure, height: int) -> go.Figure:
     legend = {"orientation": "h", "y": 1, "yanchor": "bottom", "x": 0, "yref": "container", "font": {"size": 13}}
     figure.update_layout(template=TEMPLATE, height=height, legend={**legend, "y": 0.995, "yanchor": "top"})
-    return figure.update_layout(margin={"t": 92, "r": 24}, bargap=0.25)
+    return figure.update_layout(margin={"t": 116, "r": 24}, bargap=0.25)
