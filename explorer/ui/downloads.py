@@ -49,8 +49,17 @@ def write_csv(table: pd.DataFrame, name: str) -> Path:
         table: What to write.
         name: Of the file, without its ending.
     """
-    content = table.to_csv(index=False).encode("utf-8")
-    path = Path(get_upload_folder()) / hashlib.sha256(content).hexdigest()[:32] / f"{name}.csv"
+    return write_file(table.to_csv(index=False).encode("utf-8"), f"{name}.csv")
+
+
+def write_file(content: bytes, name: str) -> Path:
+    """Writes a file where the page may serve it from; equal contents share one.
+
+    Args:
+        content: What to write.
+        name: Of the file.
+    """
+    path = Path(get_upload_folder()) / hashlib.sha256(content).hexdigest()[:32] / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     return path

@@ -16,7 +16,7 @@ from explorer.analysis.sts import Aggregation
 from explorer.data.sts_tasks import TASKS
 from explorer.errors import SettingError
 from explorer.operations.evaluation_run import EvaluationRun, Phase, RunState
-from explorer.ui import evaluate_anatomy, evaluate_cost, evaluate_own, evaluate_text
+from explorer.ui import evaluate_anatomy, evaluate_cost, evaluate_own, evaluate_report, evaluate_text
 from explorer.ui import evaluate_views as views
 from explorer.ui.cards import message, notice, working
 from explorer.ui.downloads import csv_button
@@ -202,7 +202,9 @@ def _scores(run: EvaluationRun) -> tuple[Sequence[Any], Sequence[Any]]:
         measure = gr.Radio(MEASURES, value="spearman", label="Figure", min_width=200)
     table = gr.HTML(elem_id="evaluate-scores", **BARE)
     gr.HTML(caption(*evaluate_text.SCORES), **BARE)
-    csv_button("scores-csv", "scores", partial(views.scores_frame, run), [])
+    with gr.Row(elem_classes="pills"):
+        csv_button("scores-csv", "scores", partial(views.scores_frame, run), [])
+        evaluate_report.button(run)
     gr.HTML(evaluate_text.heading("Is one better than another?"), **BARE)
     task = gr.Dropdown(views.TASK_CHOICES, value="stsb", label="Task", elem_classes="narrow")
     words = gr.HTML(elem_id="evaluate-words", **BARE)

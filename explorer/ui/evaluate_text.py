@@ -9,7 +9,7 @@ NO_DATA = (
     "paper's tables, the cost, the anatomy and your own table work without one."
 )
 NOTHING_YET = "Nothing is scored yet: choose encoders and tasks, and press Evaluate."
-_INTRO = (
+SCALE = (
     "People gave each pair of sentences a score for how alike they are. An encoder is good if its cosines put the pairs in the "
     "same order. Spearman × 100 says how well it does: 100 is the same order, 0 is no relation."
 )
@@ -33,7 +33,7 @@ _SHARES = (
 def intro() -> Html:
     """Returns what the tab is about."""
     more = tag("details", tag("summary", "What am I looking at?"), *(tag("p", text) for text in _MORE))
-    return tag("div", tag("p", _INTRO, cls="small lead"), more)
+    return tag("div", tag("p", SCALE, cls="small lead"), more)
 
 
 def heading(title: str, text: str = "") -> Html:
@@ -56,8 +56,8 @@ OVERLAP = (
 )
 PAPER = (
     "the figures as printed in arXiv 2101.10642 and, beside them, our encoder of the same kind on the same test pairs.",
-    "a repetition of the paper: our backbones are smaller and start from other weights, so a difference says nothing "
-    "against either.",
+    "a repetition of the paper: our backbones are smaller and start from weights that had learned from sentence pairs before "
+    "(their cards say which), so a difference says nothing against either.",
 )
 GAINS = (
     "how much the CNN adds to average pooling on the same backbone: hollow grey marks are the paper's, filled ones ours with "

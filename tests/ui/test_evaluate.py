@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,15 @@ from explorer.encoders.registry import FACTS_FILE, Registry
 from explorer.figures.theme import identities
 from explorer.operations.evaluation_run import EvaluationRun, Phase, RunState
 from explorer.training.export import save_encoder
-from explorer.ui import evaluate, evaluate_anatomy, evaluate_cost, evaluate_own, evaluate_tables, evaluate_views
+from explorer.ui import (
+    evaluate,
+    evaluate_anatomy,
+    evaluate_cost,
+    evaluate_own,
+    evaluate_report,
+    evaluate_tables,
+    evaluate_views,
+)
 from explorer.ui.page import Page
 
 CONTROLS = ("all", "all pairs", "spearman", "stsb", "stsb", "table1", "stsb")
@@ -226,3 +235,14 @@ def test_pair_list_says_when_it_is_cut() -> None:
     many = pd.DataFrame({"sentence1": ["a"] * 201, "sentence2": ["b"] * 201, "score": [1.0] * 201, "x": [0.5] * 201})
     assert "The first 200 of 201 pairs" in evaluate_tables.pair_list(many, "pairs")
     assert "There are no pairs." in evaluate_tables.pair_list(many[:0], "pairs")
+
+
+def test_the_report_holds_every_table_and_asks_no_other_host(run: EvaluationRun) -> None:
+    html = evaluate_report.report(run)
+    for text in ("at n = 40.", "stsb/train.tsv", "84.66", "90.13", "81.76", "ALBERT-xxlarge instead of BERT-large"):
+        assert text in html
+    markup = re.sub(r"<(script|style)[^>]*>.*?</\1>", "", html, flags=re.DOTALL)
+    assert not re.search(r"(?:src|href)=", markup)
+    assert "<script src" not in html
+    assert "Nothing was scored." in evaluate_report.report(EvaluationRun(run.registry, None))
+    assert Path(evaluate_report.make(run)).name == "evaluation.html"
