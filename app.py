@@ -15,7 +15,7 @@ def main() -> None:
     parser.add_argument("--host", help="address to listen on (default: 127.0.0.1, this machine only)")
     parser.add_argument("--port", type=int, help="port (default: the first free one from 7860)")
     parser.add_argument("--share", action="store_true", help="also open a public link through gradio's servers")
-    parser.add_argument("--demo", action="store_true", help="public mode: nothing is trained or written")
+    parser.add_argument("--demo", action="store_true", help="public mode: smaller tables from visitors, no training")
     parser.add_argument("--data", type=Path, help="folder of evaluation data, laid out as the README describes")
     options = parser.parse_args()
     from explorer.ui.app import serve

@@ -31,7 +31,7 @@ def build_app(registry: Registry, *, demo: bool = False, data: Path | None = Non
 
     Args:
         registry: The encoders to show.
-        demo: Public mode: nothing is trained or written.
+        demo: Public mode: smaller tables from visitors, no training.
         data: Folder of evaluation data; None if not given.
     """
     with gr.Blocks(title=explanations.TITLE, analytics_enabled=False) as blocks:

@@ -32,7 +32,7 @@ class Page:
         blocks: The whole page; its `load` event runs when someone opens it.
         tab: The tab being built.
         registry: The encoders.
-        demo: Public mode: nothing is trained or written.
+        demo: Public mode: smaller tables from visitors, no training.
         data: Folder of evaluation data; None if not given.
     """
 
