@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from explorer.operations.evaluation_run import RunState
 
 _STYLE = (
-    "body { margin: 0 auto; max-width: 1200px; padding: 24px; background: var(--paper); color: var(--ink); } "
-    ".values { max-height: none; } h1 { font-size: 28px; } h2 { font-size: 20px; margin-top: 32px; }"
+    "body { margin: 0; background: var(--paper); color: var(--ink); } "
+    "main.html-container { max-width: 1200px; margin: 0 auto; padding: 24px; box-sizing: border-box; } .values { max-height: none !important; } "
+    "h1 { font-size: 28px; } h3 { font-size: 16px; } h2, h3, .caption { margin: 28px 0 8px !important; }"
 )
 # The page of the app has its dark mode from gradio; a file follows the reader's own setting.
 _MODE = "if (matchMedia('(prefers-color-scheme: dark)').matches) document.documentElement.classList.add('dark');"
@@ -105,7 +106,7 @@ def _document(body: Html) -> str:
     head = f'<meta charset="utf-8"><title>Evaluation</title><style>{style}</style><script>{_MODE}</script>'
     return (
         f'<!doctype html>\n<html lang="en"><head>{head}</head>'
-        f'<body class="gradio-container"><div class="html-container inner">{body}</div></body></html>\n'
+        f'<body class="gradio-container"><main class="html-container">{body}</main></body></html>\n'
     )
 
 
