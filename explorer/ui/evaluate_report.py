@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 _STYLE = (
     "body { margin: 0; background: var(--paper); color: var(--ink); } "
-    "main.html-container { max-width: 1200px; margin: 0 auto; padding: 24px; box-sizing: border-box; } .values { max-height: none !important; } "
+    "main.html-container { max-width: 1200px; margin: 0 auto; padding: 24px; box-sizing: border-box; } "
+    ".values { max-height: none !important; } "
     "h1 { font-size: 28px; } h3 { font-size: 16px; } h2, h3, .caption { margin: 28px 0 8px !important; }"
 )
 # The page of the app has its dark mode from gradio; a file follows the reader's own setting.

@@ -22,8 +22,9 @@ _MORE = (
     "table uses, so it comes first here. Mean of parts gives every source the same weight, weighted mean one by its pairs.",
     "The interval says how far the figure may move with another draw of such pairs: 1,000 times, as many pairs are drawn from "
     "the table with replacement and scored again, and 95 % of these scores lie within it. Whether one encoder is better than "
-    "another is asked of the same draws, pair by pair, so it can be clear even where two intervals overlap. Each comparison stands by itself: among "
-    "six comparisons of equally good encoders, one is called clear by chance in about one list of four.",
+    "another is asked of the same draws, pair by pair, so it can be clear even where two intervals overlap. Each "
+    "comparison stands by itself: among six comparisons of equally good encoders, one is called clear by chance in about "
+    "one list of four.",
 )
 _SHARES = (
     "An encoder that has seen a pair with its gold score in training may remember the answer. Such pairs say how well it "
