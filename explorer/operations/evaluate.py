@@ -25,6 +25,7 @@ from explorer.data.overlap import Overlap
 from explorer.data.sts_tasks import TaskTable, choose_tasks, read_task
 from explorer.encoders.cache import CacheKey, EmbeddingCache, encode_cached
 from explorer.encoders.registry import EncoderInfo, Registry
+from explorer.errors import EncoderError
 from explorer.operations.contamination import Contamination, Training, overlap_with, summarise, training_of
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def evaluate(
         data: Folder with stsb/, sts/ and sick/.
         tasks: Names of tasks, or "all".
         split: "dev" or "test".
-        encoders: Names; None for all.
+        encoders: Names; None for all that can be loaded (one that cannot is then left to `registry.scan`).
         precision: See Precision.
         subsets: Which pairs; those that need the training data are left out where it is unknown.
         cache: Of embeddings; None encodes everything anew.
@@ -137,17 +138,25 @@ def evaluate(
     Raises:
         SettingError: An unknown task or split.
         DataError: A table is missing or cannot be used.
-        EncoderError: An encoder is unknown or damaged.
+        EncoderError: A named encoder is unknown or damaged, or none can be used.
     """
     from explorer.encoders.encode import resolve_precision
 
     tables = [read_task(task, split, data) for task in choose_tasks(tasks, split)]
-    chosen, infos = resolve_precision(precision), registry.choose(encoders)
-    trainings = [training_of(info, data) for info in infos]
-    cosines = []
-    for info in infos:
+    chosen, infos, cosines = resolve_precision(precision), [], []
+    for info in registry.choose(encoders):
         report = _labelled(progress, f"{info.name} on {_what(tables)}")
-        cosines.append(cosines_of_tables(registry, info, [table.pairs for table in tables], chosen, cache, report))
+        try:
+            made = cosines_of_tables(registry, info, [table.pairs for table in tables], chosen, cache, report)
+        except EncoderError:
+            if encoders is not None:
+                raise
+            continue
+        infos.append(info)
+        cosines.append(made)
+    if not infos:
+        raise EncoderError("None of the encoders can be loaded; see the list of problems.")
+    trainings = [training_of(info, data) for info in infos]
     by_task = [
         _score_task(table, np.stack([one[t] for one in cosines]), trainings, [Subset(s) for s in subsets], resamples)
         for t, table in enumerate(tables)

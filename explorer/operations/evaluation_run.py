@@ -15,7 +15,7 @@ from pathlib import Path
 
 from explorer.encoders.cache import EmbeddingCache
 from explorer.encoders.registry import Registry
-from explorer.errors import ExplorerError, SettingError
+from explorer.errors import EncoderError, ExplorerError, SettingError
 from explorer.operations.evaluate import Subset, TaskScore, evaluate
 
 LOG = logging.getLogger("explorer")
@@ -50,7 +50,7 @@ class RunState:
         seconds: Since the start, or from start to end.
         seconds_left: An estimate; None while there is no ground for one.
         scores: Every score since the server started, the newest of each encoder, task, split and subset.
-        message: Why it failed; empty otherwise.
+        message: Why it failed, or why some of the encoders did; empty otherwise.
         version: Rises with every new score.
     """
 
@@ -141,10 +141,14 @@ class EvaluationRun:
         return self.state()
 
     def _work(self, asked: RunState, data: Path) -> None:
+        failures = []
         try:
             for number, encoder in enumerate(asked.encoders):
-                self._evaluate(asked, data, encoder, number)
-            self._end(Phase.DONE)
+                try:
+                    self._evaluate(asked, data, encoder, number)
+                except EncoderError as error:
+                    failures.append(str(error))
+            self._end(Phase.FAILED if len(failures) == len(asked.encoders) else Phase.DONE, " ".join(failures))
         except _Stop:
             self._end(Phase.STOPPED)
         except ExplorerError as error:

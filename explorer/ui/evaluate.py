@@ -164,7 +164,9 @@ def say(state: RunState, no_data: bool = False) -> Html:
         return notice("Stopped. What was encoded is kept: started again, it goes on from there.")
     if state.phase is Phase.DONE:
         titles = ", ".join(TASKS[task].title for task in state.tasks)
-        return notice(f"{titles} on {len(state.encoders)} encoders, done in {duration(state.seconds)}.")
+        count = "1 encoder" if len(state.encoders) == 1 else f"{len(state.encoders)} encoders"
+        done = f"{titles} on {count}, done in {duration(state.seconds)}."
+        return message(f"{done} {state.message}") if state.message else notice(done)
     return notice(evaluate_text.NOTHING_YET)
 
 

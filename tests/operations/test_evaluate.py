@@ -14,8 +14,9 @@ from sentence_transformers.sentence_transformer.evaluation import EmbeddingSimil
 from explorer.analysis.scoring import compare
 from explorer.analysis.sts import Aggregation
 from explorer.encoders.cache import EmbeddingCache
+from explorer.encoders.encode import encode
 from explorer.encoders.registry import FACTS_FILE, Registry
-from explorer.errors import DataError, SettingError
+from explorer.errors import DataError, EncoderError, SettingError
 from explorer.operations.evaluate import Subset, evaluate
 from explorer.training.export import save_encoder
 
@@ -57,6 +58,20 @@ def test_evaluate_equals_the_evaluator_of_sentence_transformers(registry: Regist
         theirs = evaluator(registry.load(score.encoder))
         assert score.spearman == pytest.approx(100 * theirs["x_spearman_cosine"], abs=1e-4)
         assert score.pearson == pytest.approx(100 * theirs["x_pearson_cosine"], abs=1e-4)
+
+
+def test_evaluate_equals_that_evaluator_to_a_millionth_on_the_same_vectors(
+    registry: Registry, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (score,) = evaluate(registry, data, encoders=["bert-cnn"], precision="float32")
+    encoder = registry.load("bert-cnn")
+    monkeypatch.setattr(encoder, "encode", lambda texts, **_: encode(encoder, texts, precision="float32"))
+    gold, first, second = zip(*ROWS, strict=True)
+    theirs = EmbeddingSimilarityEvaluator(list(first), list(second), list(gold), name="x", write_csv=False)(encoder)
+    assert score.spearman == pytest.approx(100 * theirs["x_spearman_cosine"], abs=1e-6)
+    assert score.pearson == pytest.approx(
+        100 * theirs["x_pearson_cosine"], abs=1e-4
+    )  # x 100; their cosines are float32
 
 
 def test_evaluate_says_why_a_score_is_undefined(registry: Registry, data: Path) -> None:
@@ -166,6 +181,22 @@ def test_evaluate_from_the_cache_gives_the_same_and_loads_no_encoder(
     monkeypatch.setattr(registry, "load", lambda name: pytest.fail("loaded"))
     again = list(evaluate(registry, data, cache=cache))
     assert [s.spearman for s in plain] == [s.spearman for s in first] == [s.spearman for s in again]
+
+
+def test_an_encoder_that_does_not_load_is_passed_over_unless_it_is_named(
+    registry: Registry, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load = registry.load
+
+    def broken(name: str) -> object:
+        if name == "bert-mean":
+            raise EncoderError("bert-mean: its weights do not fit")
+        return load(name)
+
+    monkeypatch.setattr(registry, "load", broken)
+    assert [score.encoder for score in evaluate(registry, data)] == ["bert-cnn"]
+    with pytest.raises(EncoderError, match="do not fit"):
+        list(evaluate(registry, data, encoders=["bert-mean", "bert-cnn"]))
 
 
 def test_evaluate_stops_when_progress_raises(registry: Registry, data: Path) -> None:

@@ -86,6 +86,13 @@ def test_a_run_says_why_it_failed(run: EvaluationRun, folder: Path) -> None:
     assert "no encoder 'gpt'" in run.wait(30).message
 
 
+def test_a_damaged_encoder_does_not_keep_the_others_from_their_scores(run: EvaluationRun) -> None:
+    run.start(["gpt", "bert-mean"], ["stsb"])
+    state = run.wait(30)
+    assert (state.phase, [score.encoder for score in state.scores]) == (Phase.DONE, ["bert-mean"])
+    assert "no encoder 'gpt'" in state.message
+
+
 def test_what_cannot_start_is_named(run: EvaluationRun, folder: Path) -> None:
     with pytest.raises(SettingError, match="at least one encoder and one task"):
         run.start([], ["stsb"])
