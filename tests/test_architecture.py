@@ -28,11 +28,8 @@ MAY_IMPORT = {
     "training": LOWEST | {"data", "encoders", "jobs"},
     "operations": LOWEST | {"data", "encoders", "jobs", "analysis", "training"},
     "figures": LOWEST | {"analysis"},
-    "cli": LOWEST
-    | {"data", "encoders", "jobs", "analysis", "training", "operations", "figures", "cli_filters", "cli_project"},
+    "cli": LOWEST | {"data", "encoders", "jobs", "analysis", "training", "operations", "figures"},
     "ui": LOWEST | {"data", "encoders", "jobs", "analysis", "training", "operations", "figures"},
-    "cli_filters": LOWEST | {"data", "encoders", "operations"},
-    "cli_project": LOWEST | {"data", "encoders", "analysis", "operations"},
     "__main__": {"cli"},
     "__init__": set(),
     "app": {"ui"},

@@ -11,9 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from explorer import cli_filters
 from explorer.analysis.filters import Summary
-from explorer.cli import main
+from explorer.cli import filters, main
 from explorer.operations.filter_report import View
 from explorer.training.export import save_encoder
 
@@ -148,8 +147,8 @@ def test_filters_json_and_csv(root: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_filters_knows_the_names_that_their_owners_know() -> None:
-    assert tuple(View) == cli_filters.VIEWS
-    assert tuple(Summary) == cli_filters.SUMMARIES
+    assert tuple(View) == filters.VIEWS
+    assert tuple(Summary) == filters.SUMMARIES
 
 
 def test_a_truncated_sentence_is_told_and_json_stays_json(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -161,7 +160,7 @@ def test_a_truncated_sentence_is_told_and_json_stays_json(root: Path, capsys: py
 
 def test_help_imports_neither_torch_nor_gradio() -> None:
     code = (
-        "import sys, contextlib\nfrom explorer.cli import main\n"
+        "import sys, contextlib\nfrom explorer.cli import filters, main\n"
         "with contextlib.suppress(SystemExit): main(['--help'])\n"
         "assert not {'torch', 'gradio', 'transformers'} & set(sys.modules)"
     )

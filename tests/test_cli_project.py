@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from explorer import cli_project
 from explorer.analysis.projection import Method, Metric
-from explorer.cli import main
+from explorer.cli import main, project
 from explorer.training.export import save_encoder
 
 LINES = ["a dog runs", "a cat runs", "", "the boy sings, slow", "a dog runs", "=the red car", "two old horse", "rain"]
@@ -80,5 +79,5 @@ def test_a_mistake_is_one_sentence(
 
 
 def test_project_knows_the_names_that_their_owners_know() -> None:
-    assert tuple(Method) == cli_project.METHODS
-    assert tuple(Metric) == cli_project.METRICS
+    assert tuple(Method) == project.METHODS
+    assert tuple(Metric) == project.METRICS

@@ -5,22 +5,38 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from explorer.encoders.registry import Registry
+from explorer.cli.common import (
+    Bar,
+    add_encoders,
+    add_formats,
+    add_precision,
+    bar,
+    command,
+    encoder_names,
+    print_rows,
+    registry,
+)
 
 # Written out, since the modules that own these names load numpy and scipy, which --help need not wait for.
 METHODS = ("pca", "umap")
 METRICS = ("cosine", "euclidean")
-Rows = list[dict[str, Any]]
-Bar = Callable[[int, int], None]
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Adds what `project` takes."""
+def add(commands: Any) -> None:
+    """Adds the command."""
+    parser = command(
+        commands, "project", _project, "lay sentences out as maps, and compare the encoders' neighbourhoods"
+    )
+    _add_options(parser)
+    add_encoders(parser)
+    add_precision(parser)
+    add_formats(parser)
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "text", type=Path, nargs="?", help="UTF-8 file, one sentence a line; - for standard input (the sample corpus)"
     )
@@ -33,25 +49,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--k", type=int, default=10, help="neighbours that are compared (10)")
 
 
-def run(
-    options: argparse.Namespace,
-    registry: Registry,
-    encoders: Sequence[str] | None,
-    bar: Callable[[str], Bar],
-    show: Callable[[Rows, bool], None],
-) -> None:
-    """Prints the maps to standard output, notes and progress to standard error.
-
-    Args:
-        options: Of add_options, with json, csv and precision.
-        registry: Where the encoders are.
-        encoders: Their names; None for all.
-        bar: Makes a progress bar of a label.
-        show: Prints rows as an aligned table.
-
-    Raises:
-        SettingError, DataError, EncoderError: See operations.project.
-    """
+def _project(options: argparse.Namespace) -> None:
     from explorer.analysis.projection import MapSettings, Method, Metric
     from explorer.data.corpus import read_sample_corpus
     from explorer.data.texts import read_lines
@@ -67,9 +65,9 @@ def run(
             bars.setdefault(label, bar(label))(done, total)
 
     maps = project(
-        registry,
+        registry(options),
         sentences,
-        encoders=encoders,
+        encoders=encoder_names(options),
         settings=MapSettings(
             Method(options.method), Metric(options.metric), options.n_neighbors, options.min_dist, options.seed
         ),
@@ -86,8 +84,8 @@ def run(
     if options.csv:
         print(write_csv(point_rows(maps)), end="")
         return
-    show([summary_row(maps, number) for number in range(len(maps.encoders))], False)
+    print_rows([summary_row(maps, number) for number in range(len(maps.encoders))], False)
     for rows in (agreement_rows(maps), difference_rows(maps)):
         if rows:
             print()
-            show(rows, False)
+            print_rows(rows, False)

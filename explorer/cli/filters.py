@@ -5,12 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-if TYPE_CHECKING:
-    from explorer.encoders.registry import Registry
+from explorer.cli.common import add_encoders, add_json, add_precision, bar, command, encoder_names, registry
 
 # Written out, since the modules that own these names load torch, which --help must not.
 VIEWS = ("layers", "fields", "filter", "cell", "rank", "likes", "ablate", "words", "weights", "align")
@@ -23,8 +21,16 @@ _HELP = (
 )
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Adds what `filters` takes."""
+def add(commands: Any) -> None:
+    """Adds the command."""
+    parser = command(commands, "filters", _filters, "look inside the CNN: layers, filters, cells, words")
+    _add_options(parser)
+    add_encoders(parser)
+    add_precision(parser)
+    add_json(parser)
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("view", choices=VIEWS, help=_HELP)
     parser.add_argument("sentence1", nargs="?", help="the sentence, or the first of a pair")
     parser.add_argument("sentence2", nargs="?", help="the second sentence of a pair")
@@ -40,17 +46,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--csv", action="store_true", help="print csv and nothing else")
 
 
-def run(
-    options: argparse.Namespace,
-    registry: Registry,
-    encoders: Sequence[str] | None,
-    progress: Callable[[int, int], None],
-) -> None:
-    """Prints the answer to standard output, its notes to standard error.
-
-    Raises:
-        SettingError, DataError, EncoderError: See operations.filter_report.
-    """
+def _filters(options: argparse.Namespace) -> None:
     from explorer.data.texts import read_lines
     from explorer.operations.filter_report import FilterRequest, filter_report
 
@@ -58,7 +54,7 @@ def run(
         view=options.view,
         sentence1=options.sentence1,
         sentence2=options.sentence2,
-        encoders=encoders,
+        encoders=encoder_names(options),
         layer=options.layer,
         filter=options.filter,
         position=options.position,
@@ -68,7 +64,7 @@ def run(
         show=options.show,
         precision=options.precision,
     )
-    report = filter_report(registry, request, progress)
+    report = filter_report(registry(options), request, bar("scan"))
     for note in report.notes:
         print(note, file=sys.stderr)
     if options.json:
