@@ -17,7 +17,8 @@ from explorer.ui import compare, evaluate, explanations, filters
 from explorer.ui.look import theme
 from explorer.ui.page import BARE, PRIVATE, Page, TabSpec, from_address
 
-LARGEST_UPLOAD = "20mb"
+# Tables of corpora come in large files; each tab says its own, smaller caps on rows.
+LARGEST_UPLOAD = "100mb"
 
 TABS = (
     TabSpec("compare", "Compare", compare.build),
