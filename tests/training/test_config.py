@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import FrozenInstanceError, asdict
+from dataclasses import FrozenInstanceError, asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from explorer.errors import SettingError
-from explorer.training.config import CONFIG_FILE, TrainConfig
+from explorer.training.config import CONFIG_FILE, Objective, TrainConfig, for_seeds, suggested_settings
 
 CONFIG = TrainConfig("backbone", "cnn", "train.tsv", "dev.tsv", "out", epochs=1.5, seed=3)
 
@@ -44,3 +45,65 @@ def test_config_cannot_be_changed() -> None:
 def test_train_config_refuses_a_number_outside_its_range(name: str, value: float) -> None:
     with pytest.raises(SettingError, match=f"{name} is {value}"):
         TrainConfig("b", "mean", "t", "d", "o", **{name: value})
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"objective": "sst"}, "objective is 'sst'; it must be one of sts, nli, triplet"),
+        ({"objective": "nli-sts"}, "needs a table of labelled pairs as nli"),
+        ({"nli": "nli.tsv"}, "give it as train"),
+        ({"siamese": False, "objective": "ranking", "pooling": "mean"}, "siamese is False"),
+        ({"siamese": False}, "siamese is False"),
+        ({"objective": "cross-encoder", "epochs": 0}, "epochs is 0"),
+        ({"device": "tpu"}, "device is 'tpu'"),
+        ({"device": "cuda:one"}, "device is 'cuda:one'"),
+        ({"epochs": "3"}, "epochs is '3'; it must be of kind float"),
+        ({"seed": True}, "seed is 'True'"),
+        ({"stop_on_nan": 1}, "stop_on_nan is '1'; it must be of kind bool"),
+        ({"pooling": "max"}, "pooling is 'max'"),
+    ],
+)
+def test_train_config_refuses_what_does_not_go_together(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        replace(CONFIG, **settings)
+
+
+def test_load_reads_what_was_written_before_there_were_objectives(tmp_path: Path) -> None:
+    old = {
+        name: value for name, value in asdict(CONFIG).items() if name in ("backbone", "pooling", "train", "dev", "seed")
+    }
+    (tmp_path / CONFIG_FILE).write_text(json.dumps({**old, "output": "out", "epochs": 1.5}), encoding="utf-8")
+    assert TrainConfig.load(tmp_path) == CONFIG
+    assert CONFIG.objective == Objective.STS
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"optimizer": "sgd"}, "Unknown setting 'optimizer'"),
+        ({"backbone": "b"}, "'pooling' is missing"),
+        (["backbone"], "Unknown setting"),
+    ],
+)
+def test_from_mapping_names_what_is_wrong(settings: Any, message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        TrainConfig.from_mapping(settings)
+
+
+def test_suggested_settings_go_slower_with_albert() -> None:
+    bert, albert = suggested_settings("bert"), suggested_settings("albert")
+    assert albert["learning_rate"] < bert["learning_rate"]
+    assert albert["warmup_ratio"] > bert["warmup_ratio"]
+
+
+@pytest.mark.parametrize("objective", list(Objective))
+def test_suggested_settings_are_settings(objective: Objective) -> None:
+    nli = {"nli": "nli.tsv"} if objective is Objective.NLI_STS else {}
+    replace(CONFIG, objective=objective.value, **nli, **suggested_settings("albert", objective))
+
+
+def test_for_seeds_gives_each_seed_its_own_output() -> None:
+    one, two = for_seeds(CONFIG, [1, 2, 1])
+    assert (one.seed, one.output, two.output) == (1, "out-seed-1", "out-seed-2")
+    assert replace(two, seed=3, output="out") == CONFIG
