@@ -33,3 +33,24 @@ def runs_folder() -> Path:
     """Returns the folder of training runs: EXPLORER_RUNS if set, else runs/ in the project. It may not exist yet."""
     named = os.environ.get("EXPLORER_RUNS")
     return Path(named) if named else ROOT / "runs"
+
+
+def on_space() -> bool:
+    """Whether this runs as a Space of the Hugging Face hub, open to everyone (SPACE_ID is set)."""
+    return bool(os.environ.get("SPACE_ID"))
+
+
+def password() -> str | None:
+    """Returns the password the page asks for, EXPLORER_PASSWORD; None for none."""
+    return os.environ.get("EXPLORER_PASSWORD") or None
+
+
+def hub_allowed() -> bool:
+    """Whether models may be fetched from the Hugging Face hub, which HF_HUB_OFFLINE forbids."""
+    return os.environ.get("HF_HUB_OFFLINE", "").upper() not in ("1", "TRUE", "YES", "ON")
+
+
+def process_rank() -> int:
+    """Returns which of several processes of one job this is, as a launcher numbers them (RANK); 0 if it is alone."""
+    rank = os.environ.get("RANK", "")
+    return int(rank) if rank.isdecimal() else 0
