@@ -1,6 +1,7 @@
 """Finds encoders on disk: metadata from json and file headers first, weights on demand. Never runs code from a folder.
 
-A folder that cannot be used becomes a Problem, not an exception, so that the good ones beside it still work.
+A folder that cannot be used becomes a Problem, not an exception, so that the good ones beside it still work. A training
+job's folder is known by the encoder/ in it once that is finished; its name is the encoder's.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ ALLOWED_MODULES = {"Transformer": TRANSFORMER, "Pooling": POOLING, "CNNPooling":
 ALLOWED_PACKAGES = ("sentence_transformers.", "explorer.encoders.cnn_pooling.", "cnn_pooling.")
 # One of these holds a tokenizer's vocabulary; without any, transformers reads every word as unknown and says nothing.
 _VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model")
+ENCODER, CROSS_ENCODER = "encoder", "cross-encoder"
+# Within a job's folder: the finished encoder, and the job's diary.
+OF_JOB, _DIARY = "encoder", "events.jsonl"
 _PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
 
 
@@ -38,11 +42,11 @@ class EncoderInfo:
     """What is known of an encoder without its weights.
 
     Args:
-        name: The folder's name.
+        name: The folder's name; of a job's encoder, the job's.
         folder: A sentence-transformers folder.
         family: The backbone's model type: "bert", "albert" or another.
         backbone: The backbone in words.
-        pooling: "cls", "mean" or "cnn"; another word for what Pooling can also do.
+        pooling: "cls", "mean" or "cnn"; another word for what Pooling can also do; "none" of a cross-encoder.
         parameters: Number of weights, the transformer's own pooler (which no sentence layer reads) left out.
         embedding_dimension: H, the width of a sentence embedding.
         max_length: Longest input in word pieces, special ones included.
@@ -50,6 +54,7 @@ class EncoderInfo:
         scores: Measured Spearman and Pearson x 100, by names like "stsb_test_spearman"; may be empty.
         weights_hash: Hash of what decides the embeddings: weights, their configurations, the tokenizer.
         facts: Everything in the folder's explorer.json; empty where there is none.
+        kind: "encoder", or "cross-encoder": one that scores pairs and makes no embedding.
     """
 
     name: str
@@ -64,6 +69,7 @@ class EncoderInfo:
     weights_hash: str
     scores: Mapping[str, float] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
+    kind: str = ENCODER
 
 
 @dataclass(frozen=True)
@@ -89,24 +95,32 @@ class Registry:
         self._broken: dict[Path, tuple[str, str]] = {}
 
     def scan(self) -> tuple[list[EncoderInfo], list[Problem]]:
-        """Returns what is on disk now, reading json and headers only; shipped encoders first, then by name."""
+        """Returns what is on disk now, reading json and headers only; shipped encoders first, then by name.
+
+        Cross-encoders are among them. Loaded encoders whose folders are gone are given up.
+        """
         infos: dict[str, EncoderInfo] = {}
         problems: list[Problem] = []
-        for folder in self._folders():
+        folders = self._folders()
+        for gone in set(self._loaded) - set(folders):
+            self._loaded.pop(gone, None)
+        for folder in folders:
             try:
                 info = read_info(folder)
             except EncoderError as error:
-                problems.append(Problem(folder.name, str(error)))
+                problems.append(Problem(encoder_name(folder), str(error)))
                 continue
             if info.name in infos:
-                problems.append(
-                    Problem(folder.name, f"{folder.name} exists twice; the one in {folder.parent} is left out.")
-                )
+                problems.append(Problem(info.name, f"{info.name} exists twice; the one in {folder} is left out."))
             elif (broken := self._broken.get(folder)) is not None and broken[0] == info.weights_hash:
                 problems.append(Problem(info.name, broken[1]))
             else:
                 infos[info.name] = info
         return list(infos.values()), problems
+
+    def encoders(self) -> list[EncoderInfo]:
+        """Returns those that scan finds and that make embeddings."""
+        return [info for info in self.scan()[0] if info.kind == ENCODER]
 
     def info(self, name: str) -> EncoderInfo:
         """Returns the encoder of that name.
@@ -125,12 +139,12 @@ class Registry:
         raise EncoderError(f"There is no encoder {str(name)[:80]!r}; the encoders here are: {known}.")
 
     def choose(self, names: Sequence[str] | None = None) -> list[EncoderInfo]:
-        """Returns the encoders of these names, each once, in the order given; all of them for None.
+        """Returns the encoders of these names, each once, in the order given; all that make embeddings for None.
 
         Raises:
             EncoderError: A name is unknown, or there is no encoder at all.
         """
-        chosen = self.scan()[0] if names is None else [self.info(name) for name in dict.fromkeys(names)]
+        chosen = self.encoders() if names is None else [self.info(name) for name in dict.fromkeys(names)]
         if not chosen:
             raise EncoderError("No encoder is chosen or found; choose at least one.")
         return chosen
@@ -139,9 +153,11 @@ class Registry:
         """Returns the encoder in float32 on the CPU, ready to encode; loaded once and shared.
 
         Raises:
-            EncoderError: It is unknown or its weights do not fit; `scan` then lists it as a problem.
+            EncoderError: It is unknown, a cross-encoder, or its weights do not fit; `scan` then lists it as a problem.
         """
         info = self.info(name)
+        if info.kind != ENCODER:
+            raise EncoderError(f"{info.name} is a cross-encoder: it scores pairs and makes no embedding of a sentence.")
         # Without the lock first: one that is ready need not wait while another is being loaded.
         encoder = self._ready(info)
         if encoder is not None:
@@ -165,7 +181,7 @@ class Registry:
 
     def _folders(self) -> list[Path]:
         return [
-            folder
+            folder / OF_JOB if (folder / _DIARY).is_file() else folder
             for root in self.roots
             if root.is_dir()
             for folder in sorted(root.iterdir(), key=_shipped_first)
@@ -173,8 +189,15 @@ class Registry:
         ]
 
 
+def encoder_name(folder: Path) -> str:
+    """Returns the name of the encoder in a folder: of `<job>/encoder`, the job's."""
+    return folder.parent.name if folder.name == OF_JOB and (folder.parent / _DIARY).is_file() else folder.name
+
+
 def _unfinished(folder: Path) -> bool:
-    """Whether a training still writes here: no encoder yet, and no problem either."""
+    """Whether a training still writes here or ended without an encoder: no encoder yet, and no problem either."""
+    if (folder / _DIARY).is_file():
+        return not (folder / OF_JOB / "modules.json").is_file()
     return (folder / ".training").is_dir() and not (folder / "modules.json").exists()
 
 
@@ -189,45 +212,52 @@ def read_info(folder: Path) -> EncoderInfo:
     Raises:
         EncoderError: The folder is not an encoder this project may load; the sentence says why.
     """
-    modules = read_modules(folder)
+    name, modules = encoder_name(folder), read_modules(folder)
     kinds = [kind for kind, _ in modules]
-    if kinds not in ([TRANSFORMER, POOLING], [TRANSFORMER, CNN]):
+    crossed = kinds == [TRANSFORMER] and _is_cross_encoder(folder)
+    if not crossed and kinds not in ([TRANSFORMER, POOLING], [TRANSFORMER, CNN]):
         raise EncoderError(
-            f"{folder.name}: its modules are {', '.join(kinds)}; a Transformer and one sentence layer are needed."
+            f"{name}: its modules are {', '.join(kinds)}; a Transformer and one sentence layer are needed."
         )
-    backbone_folder, layer_folder = (folder / path for _, path in modules)
+    backbone_folder, layer_folder = folder / modules[0][1], folder / modules[-1][1]
     config = _read_object(backbone_folder / "config.json")
     layer = _read_object(layer_folder / "config.json")
     weights = [backbone_folder / "model.safetensors"] + (
-        [layer_folder / "model.safetensors"] if kinds[1] == CNN else []
+        [layer_folder / "model.safetensors"] if kinds[-1] == CNN else []
     )
     headers = [read_header(path) for path in weights]
     facts = _read_object(folder / FACTS_FILE) if (folder / FACTS_FILE).is_file() else {}
     vocabulary = [backbone_folder / name for name in _VOCABULARIES if (backbone_folder / name).is_file()]
     if not vocabulary:
-        raise EncoderError(f"{folder.name}: its tokenizer.json is missing; copy the whole folder again.")
+        raise EncoderError(f"{name}: its tokenizer.json is missing; copy the whole folder again.")
     family = str(config.get("model_type", "unknown"))
-    shapes = {name: shape for header in headers for name, shape in header.items()}
+    shapes = {key: shape for header in headers for key, shape in header.items()}
     width = config.get("hidden_size")
     if not isinstance(width, int):
-        raise EncoderError(f"{folder.name}: config.json gives no hidden_size; it is not a transformer this can read.")
+        raise EncoderError(f"{name}: config.json gives no hidden_size; it is not a transformer this can read.")
     return EncoderInfo(
-        name=folder.name,
+        name=name,
         folder=folder,
         family=family,
         backbone=str(
             facts.get("backbone")
             or f"{family.upper()} architecture, {config.get('num_hidden_layers')} layers, H {width}"
         ),
-        pooling="cnn" if kinds[1] == CNN else _pooling_mode(layer),
-        parameters=sum(prod(shape) for name, shape in shapes.items() if "pooler." not in name),
+        pooling="none" if crossed else "cnn" if kinds[-1] == CNN else _pooling_mode(layer),
+        parameters=sum(prod(shape) for key, shape in shapes.items() if crossed or "pooler." not in key),
         embedding_dimension=width,
         max_length=_max_length(backbone_folder, config),
         size_bytes=sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),
         weights_hash=_fingerprint([*weights, *_settings(backbone_folder, layer_folder), *vocabulary]),
         scores=_scores(facts.get("scores")),
         facts=facts,
+        kind=CROSS_ENCODER if crossed else ENCODER,
     )
+
+
+def _is_cross_encoder(folder: Path) -> bool:
+    path = folder / "config_sentence_transformers.json"
+    return path.is_file() and _read_object(path).get("model_type") == "CrossEncoder"
 
 
 def read_modules(folder: Path) -> list[tuple[str, str]]:
@@ -240,16 +270,16 @@ def read_modules(folder: Path) -> list[tuple[str, str]]:
     modules = []
     for row in rows if isinstance(rows, list) else [None]:
         if not isinstance(row, dict) or not {"type", "path"} <= set(row):
-            raise EncoderError(f"{folder.name}: modules.json is not a list of modules with a type and a path.")
+            raise EncoderError(f"{encoder_name(folder)}: modules.json is not a list of modules with a type and a path.")
         kind = ALLOWED_MODULES.get(str(row["type"]).rsplit(".", 1)[-1])
         if kind is None or not str(row["type"]).startswith(ALLOWED_PACKAGES):
             raise EncoderError(
-                f"{folder.name}: the module type {str(row['type'])[:80]!r} is not one this program builds "
+                f"{encoder_name(folder)}: the module type {str(row['type'])[:80]!r} is not one this program builds "
                 f"({', '.join(ALLOWED_MODULES)}); code from a folder is never run."
             )
         path = str(row["path"])
         if Path(path).is_absolute() or ".." in Path(path).parts:
-            raise EncoderError(f"{folder.name}: modules.json points outside its folder ({path[:80]!r}).")
+            raise EncoderError(f"{encoder_name(folder)}: modules.json points outside its folder ({path[:80]!r}).")
         modules.append((kind, path))
     return modules
 
@@ -318,7 +348,8 @@ def read_header(path: Path) -> dict[str, tuple[int, ...]]:
 
 def _where(path: Path) -> str:
     """The path as a person knows it: from the encoder's own folder on."""
-    parts = path.parts[-3:] if path.parent.name[:1].isdigit() else path.parts[-2:]
+    deeper = path.parent.name[:1].isdigit() or path.parent.name == OF_JOB
+    parts = path.parts[-3:] if deeper else path.parts[-2:]
     return "/".join(parts)
 
 

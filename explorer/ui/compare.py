@@ -31,7 +31,7 @@ _PATIENCE = 0.3
 def build(page: Page) -> None:
     """Places the tab's components and wires them."""
     registry, examples = page.registry, read_examples()
-    infos, problems = registry.scan()
+    infos, problems = registry.encoders(), registry.scan()[1]
     names = [info.name for info in infos]
     with gr.Row(elem_classes="typed"):
         first, second = _field("Sentence 1", examples[0].sentence1), _field("Sentence 2", examples[0].sentence2)
@@ -69,7 +69,7 @@ def build(page: Page) -> None:
 
 def on_error(text: str, registry: Registry, _examples: object, _first: object, _second: object, names: object) -> Shown:
     """Returns the state of the tab when a pair cannot be scored: the reason, and cards without scores."""
-    infos = [info for info in registry.scan()[0] if not isinstance(names, list) or not names or info.name in names]
+    infos = [info for info in registry.encoders() if not isinstance(names, list) or not names or info.name in names]
     return message(text), cards(infos, {}), aligned_pieces([])
 
 
@@ -132,7 +132,7 @@ def score_for_api(
 
 def restore_page(registry: Registry, examples: Sequence[Example], request: gr.Request | None) -> tuple[str, str, Any]:
     """Returns what the address asks for, or the first example with every encoder: sentences and the encoders' boxes."""
-    names = [info.name for info in registry.scan()[0]]
+    names = [info.name for info in registry.encoders()]
     asked = (from_address(request, "encoders") or "").split(",")
     value = [name for name in names if name in asked] or names
     sentences = from_address(request, "s1"), from_address(request, "s2")
@@ -143,7 +143,7 @@ def restore_page(registry: Registry, examples: Sequence[Example], request: gr.Re
 
 def table_now(registry: Registry) -> Html:
     """Returns the encoders' table as the folders are now."""
-    return encoder_table(*registry.scan())
+    return encoder_table(registry.encoders(), registry.scan()[1])
 
 
 def note_on(first: str | None, second: str | None, examples: Sequence[Example]) -> Html:

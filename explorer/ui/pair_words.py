@@ -55,7 +55,7 @@ def build(registry: Registry, first: gr.Textbox, second: gr.Textbox) -> None:
         first: The field of sentence 1.
         second: Of sentence 2.
     """
-    names = [info.name for info in registry.scan()[0]]
+    names = [info.name for info in registry.encoders()]
     with gr.Accordion("Which words make them alike?", open=False, elem_classes="quiet", elem_id="words"):
         gr.HTML(tag("p", _INTRO, cls="small"), **BARE)
         with gr.Row(elem_classes="controls"):
@@ -92,7 +92,7 @@ def take_apart(registry: Registry, first: str | None, second: str | None, encode
     view = explain_pair(registry, encoder, first, second)
     figure = contributions_figure(view.result.matrix, *pair_labels(view))
     groups = _alike_cut(registry, view)
-    looks = identities(registry.scan()[0])
+    looks = identities(registry.encoders())
     drawn = [
         weights_figure(
             {words.encoder: words.parts.weights for words in group},

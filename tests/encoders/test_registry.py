@@ -281,3 +281,68 @@ def test_scan_reports_a_name_that_stands_twice(roots: Path, tmp_path_factory: py
 def test_read_header_gives_the_shapes(tmp_path: Path) -> None:
     save_file({"a": torch.zeros(2, 3), "b": torch.zeros(())}, tmp_path / "x.safetensors")
     assert read_header(tmp_path / "x.safetensors") == {"a": (2, 3), "b": ()}
+
+
+@pytest.fixture
+def run(tmp_path: Path, tiny_encoder: Callable) -> Path:
+    """The folder of a finished training job, runs/mine."""
+    folder = tmp_path / "runs" / "mine"
+    folder.mkdir(parents=True)
+    (folder / "events.jsonl").write_text('{"time": 1, "kind": "finished"}\n')
+    (folder / "config.json").write_text("{}")
+    save_encoder(tiny_encoder("bert", "cnn"), folder / "encoder", {})
+    return folder
+
+
+def test_scan_finds_the_encoder_of_a_job_by_the_jobs_name(run: Path) -> None:
+    registry = Registry([run.parent])
+    infos, problems = registry.scan()
+    assert [(info.name, info.folder, info.kind) for info in infos] == [("mine", run / "encoder", "encoder")]
+    assert problems == []
+    assert registry.load("mine").get_embedding_dimension() == 16
+
+
+def test_scan_passes_over_jobs_without_an_encoder(run: Path) -> None:
+    for name in ("queued", "stopped"):
+        (run.parent / name).mkdir()
+        (run.parent / name / "events.jsonl").write_text("")
+    (run.parent / "stopped" / "encoder" / ".training").mkdir(parents=True)
+    infos, problems = Registry([run.parent]).scan()
+    assert [info.name for info in infos] == ["mine"]
+    assert problems == []
+
+
+def test_a_registry_follows_a_job_that_is_renamed_and_deleted(run: Path) -> None:
+    registry = Registry([run.parent])
+    encoder = registry.load("mine")
+    run.rename(run.with_name("other"))
+    assert registry.load("other") is not encoder
+    with pytest.raises(EncoderError, match="no encoder 'mine'; the encoders here are: other"):
+        registry.load("mine")
+    shutil.rmtree(run.with_name("other"))
+    assert registry.scan() == ([], [])
+    assert registry._loaded == {}
+
+
+def test_a_damaged_encoder_of_a_job_is_named_by_its_job(run: Path) -> None:
+    (run / "encoder" / "tokenizer.json").unlink()
+    ((problem,), infos) = Registry([run.parent]).scan()[::-1]
+    assert infos == []
+    assert (problem.name, problem.message.split(":")[0]) == ("mine", "mine")
+
+
+def test_a_cross_encoder_is_listed_as_one_and_makes_no_embedding(
+    tmp_path: Path, tiny_backbone: Callable, tiny_encoder: Callable
+) -> None:
+    from sentence_transformers import CrossEncoder
+
+    CrossEncoder(str(tiny_backbone("bert")), num_labels=1, device="cpu").save_pretrained(str(tmp_path / "crossed"))
+    save_encoder(tiny_encoder("bert", "mean"), tmp_path / "plain", {})
+    registry = Registry([tmp_path])
+    assert [(info.name, info.kind, info.pooling) for info in registry.scan()[0]] == [
+        ("crossed", "cross-encoder", "none"),
+        ("plain", "encoder", "mean"),
+    ]
+    assert [info.name for info in registry.choose()] == ["plain"]
+    with pytest.raises(EncoderError, match="crossed is a cross-encoder"):
+        registry.load("crossed")
