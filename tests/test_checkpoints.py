@@ -18,7 +18,8 @@ from explorer.encoders import cnn_pooling
 from explorer.encoders.encode import Precision, encode
 from explorer.encoders.load import load_encoder
 from explorer.encoders.registry import Registry
-from explorer.operations.evaluate import cosines_of, evaluate
+from explorer.operations.evaluate import evaluate
+from explorer.operations.judge import cosines_of
 from explorer.operations.score import RANDOM, STSB, read_references, score_pair
 from explorer.paths import CHECKPOINTS
 from explorer.training.card import model_card

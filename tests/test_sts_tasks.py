@@ -15,8 +15,8 @@ def names(*asked: str, split: str = "test") -> list[str]:
 
 
 def test_all_stands_for_every_task_that_has_the_split() -> None:
-    assert names("all") == ["stsb", "sts12", "sts13", "sts14", "sts15", "sts16", "sick-r"]
-    assert names("all", split="dev") == ["stsb", "sick-r"]
+    assert names("all") == ["stsb", "sts12", "sts13", "sts14", "sts15", "sts16", "sick-r", "sick-e", "snli"]
+    assert names("all", split="dev") == ["stsb", "sick-r", "sick-e", "snli"]
     assert names("sts13", " stsb ", "sts13") == ["sts13", "stsb"]
 
 

@@ -14,6 +14,8 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from explorer.analysis.writing import figure
+
 LEVEL = 0.95
 RESAMPLES = 1000
 SEED = 42
@@ -132,17 +134,18 @@ def difference(first: ArrayLike, second: ArrayLike, observed: float, n: int) -> 
 
 def in_words(first: str, second: str, found: Difference) -> str:
     """Returns a difference in one sentence: who is ahead, by how much, and whether that is clear at this many pairs."""
+    at = f"n = {found.n:,}"
     if found.interval is None:
-        return f"{first} and {second}: not enough pairs to say (n = {found.n:,}, at least {FEWEST} are needed)."
+        why = f"at least {FEWEST} are needed" if found.n < FEWEST else "too few of its resamples have a score"
+        return f"{first} and {second}: not enough pairs to say ({at}, {why})."
     low, high = found.interval.low, found.interval.high
     if found.value < 0:
         first, second, low, high = second, first, -high, -low
-    ahead = f"{first} is {abs(found.value):.2f} above {second} (95 % interval {_signed(low)} to {_signed(high)})"
-    return f"{ahead}: {'clear' if found.clear else 'not clear'} at n = {found.n:,}."
-
-
-def _signed(value: float) -> str:
-    return f"{value:.2f}".replace("-", "\N{MINUS SIGN}")
+    around = f"95 % interval of the difference {figure(low)} to {figure(high)}"
+    if not found.value:
+        return f"{first} and {second} score the same ({around}) at {at}."
+    ahead = f"{first} is {figure(abs(found.value))} above {second} ({around})"
+    return f"{ahead}: {'clear' if found.clear else 'not clear'} at {at}."
 
 
 def _counts(n: int, resamples: int, seed: int) -> Iterator[Small]:

@@ -1,4 +1,4 @@
-"""The STS tasks: which file of the data folder holds which split, and how gold is scaled. Reads tables, scores nothing."""
+"""The tasks: which file of the data folder holds which split, what is asked, how gold is scaled. Reads tables, scores nothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from explorer.data.tables import read_pairs
+from explorer.data.tables import read_nli, read_pairs
 from explorer.errors import SettingError
 
 ALL = "all"
@@ -24,6 +24,8 @@ class Task:
         files: Path within the data folder of each split.
         scale: Lowest and highest gold score.
         part: Column that names the source of a pair, where scores are also given for each source; empty for none.
+        labels: Whether each pair has an NLI label and the accuracy of a softmax head is the figure; otherwise it has a score
+            and the correlation with it is.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Task:
     files: Mapping[str, str]
     scale: tuple[float, float] = (0, 5)
     part: str = ""
+    labels: bool = False
 
 
 def _year(year: int) -> Task:
@@ -43,6 +46,8 @@ TASKS: Mapping[str, Task] = {
         Task("stsb", "STSb", {"dev": "stsb/dev.tsv", "test": "stsb/test.tsv"}),
         *(_year(year) for year in range(12, 17)),
         Task("sick-r", "SICK-R", {"dev": "sick/dev.tsv", "test": "sick/test.tsv"}, scale=(1, 5)),
+        Task("sick-e", "SICK-E", {"dev": "sick/dev.tsv", "test": "sick/test.tsv"}, labels=True),
+        Task("snli", "SNLI", {"dev": "snli/dev.tsv", "test": "snli/test.tsv"}, labels=True),
     )
 }
 
@@ -54,7 +59,7 @@ class TaskTable:
     Args:
         task: The task.
         split: For instance "test".
-        pairs: Frame with sentence1, sentence2, score and the columns the file has besides.
+        pairs: Frame with sentence1, sentence2, score (or label) and the columns the file has besides.
     """
 
     task: Task
@@ -96,9 +101,10 @@ def read_task(task: Task, split: str, data: Path) -> TaskTable:
     Args:
         task: The task.
         split: One of its splits.
-        data: Folder with stsb/, sts/ and sick/.
+        data: Folder with stsb/, sts/, sick/ and snli/.
 
     Raises:
         DataError: The table is missing or cannot be used.
     """
-    return TaskTable(task, split, read_pairs(data / task.files[split], score_range=task.scale))
+    path = data / task.files[split]
+    return TaskTable(task, split, read_nli(path) if task.labels else read_pairs(path, score_range=task.scale))

@@ -12,7 +12,7 @@ import logging
 import os
 import threading
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,6 +34,7 @@ _TEXTS_A_FILE = 4096
 _KEY_BYTES = 16
 
 Vectors = NDArray[np.float32]
+Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -71,11 +72,13 @@ class EmbeddingCache:
     Args:
         root: Folder; None for the project's cache folder.
         limit_bytes: The files used longest ago go when all together are larger.
+        read_only: Whether nothing is ever written, not even when a file was last used.
     """
 
-    def __init__(self, root: Path | None = None, limit_bytes: int = LIMIT_BYTES) -> None:
+    def __init__(self, root: Path | None = None, limit_bytes: int = LIMIT_BYTES, *, read_only: bool = False) -> None:
         self._root = root
         self.limit_bytes = limit_bytes
+        self.read_only = read_only
 
     @property
     def root(self) -> Path:
@@ -92,15 +95,17 @@ class EmbeddingCache:
         for path in self._files(key):
             if known.all():
                 break
-            for number, (name, vector) in enumerate(zip(*self._read(path, key), strict=True)):
-                if number == 0:
-                    _touch(path)
-                for row in rows.get(name, ()):
-                    vectors[row], known[row] = vector, True
+            places, found = self._read(path, key, rows)
+            if places and not self.read_only:
+                _touch(path)
+            for place, vector in zip(places, found, strict=True):
+                vectors[place], known[place] = vector, True
         return vectors, known
 
     def put(self, key: CacheKey, texts: Sequence[str], vectors: Vectors) -> None:
         """Adds (n_texts, H) float32 vectors; where the disk is full or read-only nothing is added, and the log says so."""
+        if self.read_only:
+            return
         names = np.frombuffer(b"".join(map(_hash, texts)), dtype=np.uint8).reshape(-1, _KEY_BYTES)
         path = self.root / key.folder / f"{hashlib.sha256(names.tobytes()).hexdigest()[:24]}.npz"
         aside = path.with_name(f".{path.stem}.{os.getpid()}.{threading.get_ident()}")
@@ -115,28 +120,43 @@ class EmbeddingCache:
             _remove(aside)
 
     def _files(self, key: CacheKey) -> list[Path]:
-        return sorted((self.root / key.folder).glob("[!.]*.npz"))
+        """The files of a key, the one used last first: what is asked for together was mostly kept together."""
+        return sorted((self.root / key.folder).glob("[!.]*.npz"), key=_last_use, reverse=True)
 
-    def _read(self, path: Path, key: CacheKey) -> tuple[list[bytes], Vectors]:
+    def _read(self, path: Path, key: CacheKey, rows: Mapping[bytes, list[int]]) -> tuple[list[list[int]], Vectors]:
+        """Returns the rows that a file knows, and their vectors; the vectors of a file that knows none are not read."""
+        nothing = np.zeros((0, key.dimension), dtype=np.float32)
         try:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-                names, vectors = stored["names"], stored["vectors"]
-            if vectors.dtype != np.float32 or vectors.shape != (len(names), key.dimension):
+                names = stored["names"].tobytes()
+                count = len(names) // _KEY_BYTES
+                wanted = [
+                    (i, rows[name])
+                    for i in range(count)
+                    if (name := names[i * _KEY_BYTES : (i + 1) * _KEY_BYTES]) in rows
+                ]
+                if not wanted:
+                    return [], nothing
+                vectors = stored["vectors"]
+            if vectors.dtype != np.float32 or vectors.shape != (count, key.dimension):
                 raise ValueError(f"vectors of shape {vectors.shape}")
-            return [row.tobytes() for row in names], vectors
+            return [place for _, place in wanted], vectors[[i for i, _ in wanted]]
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             LOG.warning("A damaged cache file is dropped: %s (%s)", path.name, error)
-            _remove(path)
-            return [], np.zeros((0, key.dimension), dtype=np.float32)
+            if not self.read_only:
+                _remove(path)
+            return [], nothing
 
     def _shrink(self) -> None:
-        files = [(path, path.stat()) for path in self.root.glob("*/*.npz")]
-        total = sum(stat.st_size for _, stat in files)
-        for path, stat in sorted(files, key=lambda entry: entry[1].st_mtime_ns):
+        sizes = {path: _size(path) for path in self.root.glob("*/*.npz")}
+        total = sum(sizes.values())
+        if total <= self.limit_bytes:
+            return
+        for path in sorted(sizes, key=_last_use):
             if total <= self.limit_bytes:
                 return
             _remove(path)
-            total -= stat.st_size
+            total -= sizes[path]
 
 
 def encode_cached(
@@ -144,7 +164,7 @@ def encode_cached(
     key: CacheKey,
     texts: Sequence[str],
     cache: EmbeddingCache,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Vectors:
     """Returns the sentence embeddings, (n_texts, H) float32, encoding only what the cache does not hold.
 
@@ -155,6 +175,31 @@ def encode_cached(
         cache: Where embeddings are looked up and kept. What is done stays kept if `progress` raises.
         progress: Called with (distinct sentences done, in all); may raise to stop.
     """
+
+    def work(wanted: list[str], report: Progress | None) -> Vectors:
+        from explorer.encoders.encode import encode
+
+        return encode(load(), wanted, precision=key.precision, progress=report)
+
+    return compute_cached(work, key, texts, cache, progress)
+
+
+def compute_cached(
+    work: Callable[[list[str], Progress | None], Vectors],
+    key: CacheKey,
+    texts: Sequence[str],
+    cache: EmbeddingCache,
+    progress: Progress | None = None,
+) -> Vectors:
+    """Returns what `work` makes of each text, (n_texts, H) float32, asking it only for what the cache does not hold.
+
+    Args:
+        work: Called with distinct texts and a progress function of its own; returns a row for each.
+        key: Of whatever decides the rows besides the texts.
+        texts: Any number of strings.
+        cache: Where rows are looked up and kept. What is done stays kept if `progress` raises.
+        progress: Called with (distinct texts done, in all); may raise to stop.
+    """
     unique = list(dict.fromkeys(texts))
     vectors, known = cache.get(key, unique)
     missing = np.flatnonzero(~known)
@@ -162,23 +207,34 @@ def encode_cached(
     if progress:
         progress(done, len(unique))
     for start in range(0, len(missing), _TEXTS_A_FILE):
-        from explorer.encoders.encode import encode
-
         rows = missing[start : start + _TEXTS_A_FILE]
         wanted = [unique[row] for row in rows]
-        report = _shifted(progress, done + start, len(unique))
-        vectors[rows] = encode(load(), wanted, precision=key.precision, progress=report)
+        vectors[rows] = work(wanted, _shifted(progress, done + start, len(unique)))
         cache.put(key, wanted, vectors[rows])
     place = {text: row for row, text in enumerate(unique)}
     return vectors[[place[text] for text in texts]]
 
 
-def _shifted(progress: Callable[[int, int], None] | None, before: int, total: int) -> Callable[[int, int], None] | None:
+def _shifted(progress: Progress | None, before: int, total: int) -> Progress | None:
     return (lambda done, _total: progress(before + done, total)) if progress else None
 
 
 def _hash(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
+
+
+def _size(path: Path) -> int:
+    """Size in bytes; 0 for a file that another process has just dropped."""
+    with contextlib.suppress(OSError):
+        return path.stat().st_size
+    return 0
+
+
+def _last_use(path: Path) -> int:
+    """Nanoseconds since 1970; 0 for a file that another process has just dropped."""
+    with contextlib.suppress(OSError):
+        return path.stat().st_mtime_ns
+    return 0
 
 
 def _remove(path: Path) -> None:

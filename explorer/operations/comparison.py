@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
+from explorer.analysis.accuracy import compare_right
 from explorer.analysis.scoring import Score, compare, mean_of
 from explorer.analysis.statistics import Difference, Interval, in_words
 from explorer.analysis.sts import Correlation
 from explorer.data.paper import Table, read_table
 from explorer.data.sts_tasks import TASKS
-from explorer.encoders.registry import EncoderInfo
-from explorer.operations.evaluate import Subset, TaskScore
+from explorer.encoders.registry import CROSS_ENCODER, EncoderInfo
+from explorer.operations.task_score import AnyScore, LabelScore, Subset, TaskScore
 
 TABLES: Mapping[Table, str] = {
     "table1": "Table 1: STSb test, by training data and sentence layer",
@@ -106,7 +108,7 @@ class Gain:
     encoders: tuple[str, ...] = ()
 
 
-def paper_rows(table: Table, infos: Sequence[EncoderInfo], scores: Iterable[TaskScore] = ()) -> list[PaperRow]:
+def paper_rows(table: Table, infos: Sequence[EncoderInfo], scores: Iterable[AnyScore] = ()) -> list[PaperRow]:
     """Returns a table of the paper, row by row in its order, with our encoders of the same kind beside it.
 
     Args:
@@ -116,22 +118,16 @@ def paper_rows(table: Table, infos: Sequence[EncoderInfo], scores: Iterable[Task
     """
     found, read = _by_task(scores), read_table(table)
     if table == "table2":
-        return [
-            PaperRow(
-                f"{row.backbone.upper()}, cross-encoder",
-                TRAINING["stsb"],
-                "STSb",
-                row.spearman,
-                row.pearson,
-                missing="it reads both sentences at once and makes no embedding; none is loaded here",
-            )
-            for row in read.itertuples()
-        ]
+        return [_cross_encoder_row(row, infos, found) for row in read.itertuples()]
     rows = []
     for row in read.itertuples():
         family, layer = (row.backbone, row.embedding) if table == "table1" else ENCODERS[row.encoder]
         training, task = (row.training, "STSb") if table == "table1" else ("nli+stsb", row.task)
-        kind = [info for info in infos if info.family == family and info.pooling == _POOLINGS.get(layer)]
+        kind = [
+            info
+            for info in infos
+            if (info.family, info.pooling) == (family, _POOLINGS.get(layer)) and info.kind != CROSS_ENCODER
+        ]
         if table == "table1":
             kind = [info for info in kind if training_label(info) == training]
         made = tuple(
@@ -151,7 +147,19 @@ def paper_rows(table: Table, infos: Sequence[EncoderInfo], scores: Iterable[Task
     return rows
 
 
-def cnn_gains(infos: Sequence[EncoderInfo], scores: Iterable[TaskScore] = ()) -> list[Gain]:
+def _cross_encoder_row(row: Any, infos: Sequence[EncoderInfo], found: Mapping[tuple[str, str], TaskScore]) -> PaperRow:
+    """A row of table 2, with our cross-encoders of the same family."""
+    kind = [info for info in infos if info.family == row.backbone and info.kind == CROSS_ENCODER]
+    made = tuple(
+        our for info in kind if (our := _ours(info, row.backbone, "stsb", "STSb", row.spearman, found)) is not None
+    )
+    none = "no cross-encoder here; it reads both sentences at once and makes no embedding"
+    missing = "" if made else "not measured yet" if kind else none
+    name = f"{row.backbone.upper()}, cross-encoder"
+    return PaperRow(name, TRAINING["stsb"], "STSb", row.spearman, row.pearson, made, missing)
+
+
+def cnn_gains(infos: Sequence[EncoderInfo], scores: Iterable[AnyScore] = ()) -> list[Gain]:
     """Returns what the CNN adds on every task, BERT first; published gains are of the paper's encoders.
 
     STSb is the paper's table 1 trained on STSb, as ours are; the other tasks are its table 3, trained on NLI, then STSb.
@@ -168,17 +176,33 @@ def cnn_gains(infos: Sequence[EncoderInfo], scores: Iterable[TaskScore] = ()) ->
     return gains
 
 
-def comparisons(scores: Sequence[TaskScore]) -> list[str]:
-    """Returns in words, for each two encoders scored on the same pairs, which is ahead and whether that is clear."""
+def comparisons(scores: Sequence[AnyScore]) -> list[str]:
+    """Returns in words, for each two encoders scored on the same pairs, which is ahead and whether that is clear.
+
+    Two that were scored on different versions of a table cannot be compared; the sentence then says so.
+    """
     sentences = []
     for first, second in combinations(scores, 2):
-        same = (first.task, first.split, first.subset, first.n) == (second.task, second.split, second.subset, second.n)
-        if not same or first.encoder == second.encoder or (first.rows != second.rows).any():
+        places = [(score.task, score.split, score.subset) for score in (first, second)]
+        if places[0] != places[1] or first.encoder == second.encoder:
             continue
-        found = compare(first.table.all_pairs, second.table.all_pairs)
-        if found is not None:
+        if first.rows.shape != second.rows.shape:
+            sentences.append(
+                f"{first.encoder} and {second.encoder} were scored on different versions of the table "
+                f"({len(first.rows):,} and {len(second.rows):,} pairs); evaluate both again."
+            )
+        elif (first.rows == second.rows).all() and (found := _compare(first, second)) is not None:
             sentences.append(in_words(first.encoder, second.encoder, found))
     return sentences
+
+
+def _compare(first: AnyScore, second: AnyScore) -> Difference | None:
+    """The difference of two scores on the same pairs; None where one is undefined or they are of different kinds."""
+    if isinstance(first, TaskScore) and isinstance(second, TaskScore):
+        return compare(first.table.all_pairs, second.table.all_pairs)
+    if isinstance(first, LabelScore) and isinstance(second, LabelScore) and len(first.right) and len(second.right):
+        return compare_right(first.right[first.rows], second.right[second.rows])
+    return None
 
 
 def training_label(info: EncoderInfo) -> str:
@@ -250,10 +274,12 @@ def _reasons(info: EncoderInfo, family: str, training: str, score: TaskScore | N
     return reasons
 
 
-def _by_task(scores: Iterable[TaskScore]) -> dict[tuple[str, str], TaskScore]:
-    """(encoder, task) -> its score over all test pairs."""
+def _by_task(scores: Iterable[AnyScore]) -> dict[tuple[str, str], TaskScore]:
+    """(encoder, task) -> its correlation over all test pairs."""
     return {
-        (score.encoder, score.task): score for score in scores if score.subset is Subset.ALL and score.split == "test"
+        (score.encoder, score.task): score
+        for score in scores
+        if isinstance(score, TaskScore) and score.subset is Subset.ALL and score.split == "test"
     }
 
 

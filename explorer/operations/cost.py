@@ -8,12 +8,14 @@ import json
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import product
 from statistics import median
+from typing import IO
 
 from explorer.encoders.registry import EncoderInfo, Registry
 from explorer.errors import EncoderError
@@ -23,6 +25,8 @@ _SUBJECTS = ("The gardener", "A tall woman", "My neighbour", "The young driver",
 _VERBS = ("looks at", "carries", "paints", "forgets", "asks about", "walks around")
 _OBJECTS = ("the yellow boat", "a broken chair in the yard", "two letters", "the long way to the station", "a song")
 _TIMEOUT = 300
+# Seconds a child has to end when asked to.
+_GRACE = 3
 
 
 @dataclass(frozen=True)
@@ -78,23 +82,80 @@ def measure_here(info: EncoderInfo, *, rounds: int = 3, sentences: int = 180) ->
     )
 
 
+class Measurement:
+    """An encoder's cost being measured in a new process, which ends with the `with` block if not before.
+
+    Args:
+        registry: Where the encoder is.
+        name: Of the encoder.
+
+    Raises:
+        EncoderError: It is unknown or damaged.
+    """
+
+    def __init__(self, registry: Registry, name: str) -> None:
+        self.name = registry.info(name).name
+        self._command = [sys.executable, "-m", "explorer", "cost", "--here", "--json", "--encoders", name]
+        for root in registry.roots:
+            self._command += ["--checkpoints", str(root)]
+        self._started = time.monotonic()
+
+    def __enter__(self) -> Measurement:
+        # To files, not pipes: a child that says much must not wait for someone to read it.
+        self._out, self._errors = tempfile.TemporaryFile(), tempfile.TemporaryFile()
+        self._child = subprocess.Popen(self._command, cwd=ROOT, stdout=self._out, stderr=self._errors)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._child.poll() is None:
+            self._child.terminate()
+            try:
+                self._child.wait(_GRACE)
+            except subprocess.TimeoutExpired:
+                self._child.kill()
+                self._child.wait()
+        self._out.close()
+        self._errors.close()
+
+    def wait(self, seconds: float) -> bool:
+        """Returns whether the measurement has ended, after waiting at most so long.
+
+        Raises:
+            EncoderError: It takes too long altogether.
+        """
+        try:
+            self._child.wait(seconds)
+        except subprocess.TimeoutExpired as error:
+            if time.monotonic() - self._started > _TIMEOUT:
+                raise EncoderError(
+                    f"Measuring {self.name} took over {_TIMEOUT} s and was ended; this machine is busy."
+                ) from error
+            return False
+        return True
+
+    def result(self) -> Cost:
+        """Returns the cost, once `wait` said it has ended.
+
+        Raises:
+            EncoderError: The measurement failed.
+        """
+        out, errors = (_content(file) for file in (self._out, self._errors))
+        if self._child.returncode:
+            reason = errors.strip().splitlines()[-1:] or [f"exit status {self._child.returncode}"]
+            raise EncoderError(f"{self.name} could not be measured: {reason[0]}")
+        return Cost(**json.loads(out)[0])
+
+
 def measure(registry: Registry, name: str) -> Cost:
     """Returns an encoder's cost, measured in a new process.
 
     Raises:
         EncoderError: The encoder is unknown or damaged, or the measurement failed.
     """
-    info = registry.info(name)
-    command = [sys.executable, "-m", "explorer", "cost", "--here", "--json", "--encoders", name]
-    command += ["--checkpoints", str(info.folder.parent)]
-    try:
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=_TIMEOUT, check=False)
-    except subprocess.TimeoutExpired as error:
-        raise EncoderError(f"Measuring {name} took over {_TIMEOUT} s and was ended; this machine is busy.") from error
-    if done.returncode:
-        reason = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
-        raise EncoderError(f"{name} could not be measured: {reason[0]}")
-    return Cost(**json.loads(done.stdout)[0])
+    with Measurement(registry, name) as measurement:
+        while not measurement.wait(1):
+            pass
+        return measurement.result()
 
 
 def as_row(cost: Cost) -> dict[str, object]:
@@ -111,3 +172,8 @@ def _seconds(work: Callable[[], object]) -> float:
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
+
+
+def _content(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Scores encoders on STS tasks: encodes each sentence once, correlates with gold, apart from what was in the training data.
+"""Scores encoders on tasks: asks each sentence once, compares with gold, apart from what was in the training data.
 
 What the page, the command line and the API all call. With every embedding in the cache no encoder is loaded. Torch is imported
 only when something is evaluated.
@@ -8,29 +8,27 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from explorer.analysis.scoring import TableScore, score_table
-from explorer.analysis.similarity import cosine_of_pairs
-from explorer.analysis.statistics import RESAMPLES, SEED, Interval
+from explorer.analysis.accuracy import Accuracy, accuracy
+from explorer.analysis.scoring import Score, TableScore, score_table
+from explorer.analysis.statistics import RESAMPLES, SEED
 from explorer.analysis.sts import Aggregation, Correlation
 from explorer.data.overlap import Overlap
 from explorer.data.sts_tasks import TaskTable, choose_tasks, read_task
-from explorer.encoders.cache import CacheKey, EmbeddingCache, encode_cached
-from explorer.encoders.registry import EncoderInfo, Registry
+from explorer.encoders.cache import EmbeddingCache
+from explorer.encoders.registry import CROSS_ENCODER, EncoderInfo, Registry
 from explorer.errors import EncoderError
 from explorer.operations.contamination import Contamination, Training, overlap_with, summarise, training_of
+from explorer.operations.judge import NO_HEAD, Judgement, Question, judge
+from explorer.operations.task_score import AnyScore, LabelScore, Place, Subset, TaskScore
 
 if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
-
     from explorer.encoders.encode import Precision, Progress
 
 Floats = NDArray[np.float64]
@@ -38,74 +36,13 @@ Mask = NDArray[np.bool_]
 Reporter = Callable[[str, int, int], None]
 
 
-class Subset(StrEnum):
-    """Which pairs of a table: every one, those not in the training data, or those in it."""
-
-    ALL = "all"
-    CLEAN = "clean"
-    OVERLAP = "overlap"
-
-
 @dataclass(frozen=True)
-class TaskScore:
-    """One encoder on one split of one task, over all pairs or a subset of them.
+class _Judged:
+    """An encoder, what it was trained on, and what it says of each table."""
 
-    Args:
-        encoder: Its name.
-        task: For instance "stsb".
-        split: For instance "test".
-        precision: Arithmetic of the encoder, "float32" or "bfloat16".
-        subset: Which pairs.
-        table: Every aggregation and part, with intervals.
-        contamination: What the whole table shares with the encoder's training data.
-        rows: (n_pairs,) bool, which rows of the task's table are in the subset.
-        cosines: (n_pairs,) float64, of every row of the task's table.
-    """
-
-    encoder: str
-    task: str
-    split: str
-    precision: str
-    subset: Subset
-    table: TableScore
-    contamination: Contamination
-    rows: Mask = field(default_factory=lambda: np.zeros(0, dtype=bool), repr=False, compare=False)
-    cosines: Floats = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
-
-    @property
-    def correlation(self) -> Correlation:
-        """Over all pairs of the subset at once."""
-        return self.table.all_pairs.correlation
-
-    @property
-    def n(self) -> int:
-        """Number of pairs."""
-        return self.correlation.n
-
-    @property
-    def spearman(self) -> float | None:
-        """Of cosine and gold, x 100; None where undefined."""
-        return self.correlation.spearman
-
-    @property
-    def pearson(self) -> float | None:
-        """Likewise."""
-        return self.correlation.pearson
-
-    @property
-    def why(self) -> str:
-        """Why a figure is undefined; empty otherwise."""
-        return self.correlation.why
-
-    @property
-    def interval(self) -> Interval | None:
-        """95 % interval of Spearman."""
-        return self.table.all_pairs.spearman_interval
-
-    @property
-    def aggregation(self) -> Aggregation:
-        """What spearman, pearson and interval are of."""
-        return Aggregation.ALL
+    info: EncoderInfo
+    training: Training
+    answers: Sequence[Judgement]
 
 
 def evaluate(
@@ -120,17 +57,20 @@ def evaluate(
     cache: EmbeddingCache | None = None,
     resamples: int = RESAMPLES,
     progress: Reporter | None = None,
-) -> Iterator[TaskScore]:
-    """Yields a TaskScore for each encoder, task and subset, once every encoder has encoded.
+) -> Iterator[AnyScore]:
+    """Yields a score for each encoder, task and subset, once every encoder has judged every pair.
+
+    A subset that needs the training data has no figure where that is unknown, but the reason; likewise labels where an
+    encoder has no NLI head.
 
     Args:
         registry: Where the encoders are.
-        data: Folder with stsb/, sts/ and sick/.
+        data: Folder with stsb/, sts/, sick/ and snli/.
         tasks: Names of tasks, or "all".
         split: "dev" or "test".
         encoders: Names; None for all that can be loaded (one that cannot is then left to `registry.scan`).
         precision: See Precision.
-        subsets: Which pairs; those that need the training data are left out where it is unknown.
+        subsets: Which pairs.
         cache: Of embeddings; None encodes everything anew.
         resamples: Of the bootstrap.
         progress: Called with (what is being done, sentences done, sentences in all); may raise to stop.
@@ -143,29 +83,36 @@ def evaluate(
     from explorer.encoders.encode import resolve_precision
 
     tables = [read_task(task, split, data) for task in choose_tasks(tasks, split)]
-    chosen, infos, cosines = resolve_precision(precision), [], []
-    for info in registry.choose(encoders):
+    questions = [Question(table.pairs, table.task.labels) for table in tables]
+    chosen, judged = resolve_precision(precision), []
+    for info in choose_encoders(registry, encoders):
         report = _labelled(progress, f"{info.name} on {_what(tables)}")
         try:
-            made = cosines_of_tables(registry, info, [table.pairs for table in tables], chosen, cache, report)
+            answers = judge(registry, info, questions, chosen, cache, report)
         except EncoderError:
             if encoders is not None:
                 raise
             continue
-        infos.append(info)
-        cosines.append(made)
-    if not infos:
+        judged.append(_Judged(info, training_of(info, data), answers))
+    if not judged:
         raise EncoderError("None of the encoders can be loaded; see the list of problems.")
-    trainings = [training_of(info, data) for info in infos]
-    by_task = [
-        _score_task(table, np.stack([one[t] for one in cosines]), trainings, [Subset(s) for s in subsets], resamples)
-        for t, table in enumerate(tables)
-    ]
-    for e, info in enumerate(infos):
-        for t, table in enumerate(tables):
-            for subset, (score, known, rows) in by_task[t][e].items():
-                where = info.name, table.task.name, split, chosen.value
-                yield TaskScore(*where, subset, score, known, rows, cosines[e][t])
+    wanted = [Subset(subset) for subset in subsets]
+    by_task = [_score_task(table, t, judged, wanted, chosen.value, resamples) for t, table in enumerate(tables)]
+    for e in range(len(judged)):
+        for scores in by_task:
+            yield from scores[e]
+
+
+def choose_encoders(registry: Registry, names: Sequence[str] | None) -> list[EncoderInfo]:
+    """Returns the encoders of these names, in the order given; for None all of them and the cross-encoders after them.
+
+    Raises:
+        EncoderError: A name is unknown, or there is nothing to evaluate.
+    """
+    if names is not None:
+        return registry.choose(names)
+    found = sorted(registry.scan()[0], key=lambda info: info.kind == CROSS_ENCODER)
+    return found or registry.choose()
 
 
 def score_rows(table: TaskTable, cosines: Floats, rows: Mask, subset: Subset, resamples: int) -> list[TableScore]:
@@ -180,73 +127,86 @@ def score_rows(table: TaskTable, cosines: Floats, rows: Mask, subset: Subset, re
             of two encoders over the same rows can be compared pair by pair.
     """
     parts = np.array(table.parts, dtype=object)[rows].tolist() if table.parts else None
-    seed = SEED + zlib.crc32(f"{table.task.name}/{table.split}".encode())
     gold = table.pairs["score"].to_numpy(dtype=np.float64)
-    whole = subset is Subset.ALL
+    whole, seed = subset is Subset.ALL, seed_of(table.task.name, table.split)
     return score_table(cosines[:, rows], gold[rows], parts, resamples=resamples, seed=seed, part_intervals=whole)
 
 
+def seed_of(task: str, split: str) -> int:
+    """Returns the seed of a task's resamples."""
+    return SEED + zlib.crc32(f"{task}/{split}".encode())
+
+
 def _score_task(
-    table: TaskTable, cosines: Floats, trainings: Sequence[Training], wanted: Sequence[Subset], resamples: int
-) -> list[dict[Subset, tuple[TableScore, Contamination, Mask]]]:
-    """Returns for each encoder its scores on one task; encoders of the same training data are scored together."""
-    found: list[dict[Subset, tuple[TableScore, Contamination, Mask]]] = [{} for _ in trainings]
+    table: TaskTable, number: int, judged: Sequence[_Judged], wanted: Sequence[Subset], precision: str, resamples: int
+) -> list[list[AnyScore]]:
+    """Returns for each encoder its scores on one task; encoders of the same training data are scored together.
+
+    Args:
+        table: The task.
+        number: Its place among the tables.
+        judged: The encoders.
+        wanted: Subsets.
+        precision: Of the encoders.
+        resamples: Of the bootstrap.
+    """
+    found: list[list[AnyScore]] = [[] for _ in judged]
     groups: dict[tuple[object, ...], list[int]] = {}
-    for e, training in enumerate(trainings):
-        groups.setdefault((training.tables, training.unknown), []).append(e)
+    for e, one in enumerate(judged):
+        groups.setdefault((one.training.tables, one.training.unknown), []).append(e)
     for members in groups.values():
-        training = trainings[members[0]]
+        training, n = judged[members[0]].training, len(table.pairs)
         overlap = overlap_with(training, table.pairs)
-        known = summarise(training, overlap, len(table.pairs))
-        for subset, rows in _rows(wanted, overlap, len(table.pairs)).items():
-            scores = score_rows(table, cosines[members], rows, subset, resamples)
-            for e, score in zip(members, scores, strict=True):
-                found[e][subset] = (score, known, rows)
+        known = summarise(training, overlap, n)
+        for subset, rows in _rows(wanted, overlap, n).items():
+            places = [_place(judged[e].info, table, precision, subset, known, rows) for e in members]
+            answers = [judged[e].answers[number] for e in members]
+            for e, score in zip(members, _scores(table, answers, places, resamples), strict=True):
+                found[e].append(score)
     return found
 
 
-def cosines_of_tables(
-    registry: Registry,
-    info: EncoderInfo,
-    tables: Sequence[pd.DataFrame],
-    precision: Precision,
-    cache: EmbeddingCache | None,
-    progress: Progress | None = None,
-) -> list[Floats]:
-    """Returns one encoder's (n_pairs,) cosines for each frame with sentence1 and sentence2; every text is encoded once."""
-    from explorer.encoders.encode import encode
-
-    texts = [text for pairs in tables for column in ("sentence1", "sentence2") for text in pairs[column]]
-    if cache is None:
-        vectors = encode(registry.load(info.name), texts, precision=precision, progress=progress)
+def _scores(
+    table: TaskTable, answers: Sequence[Judgement], places: Sequence[Place], resamples: int
+) -> Iterator[AnyScore]:
+    """Yields the encoders' scores on one subset of a task."""
+    subset, rows, unknown = places[0].subset, places[0].rows, places[0].contamination.unknown
+    hidden = f"unknown: {unknown}" if unknown and subset is not Subset.ALL else ""
+    if table.task.labels:
+        for place, answer in zip(places, answers, strict=True):
+            yield _label_score(table, answer, place, hidden)
+        return
+    cosines = np.stack([answer.cosines for answer in answers])
+    if hidden:
+        nothing = TableScore({Aggregation.ALL: Score(Correlation(0, None, None, hidden))})
+        made = [nothing] * len(answers)
     else:
-        key = CacheKey.of(info, precision.value)
-        vectors = encode_cached(lambda: registry.load(info.name), key, texts, cache, progress)
-    cosines, start = [], 0
-    for pairs in tables:
-        n = len(pairs)
-        cosines.append(cosine_of_pairs(vectors[start : start + n], vectors[start + n : start + 2 * n]))
-        start += 2 * n
-    return cosines
+        made = score_rows(table, cosines, rows, subset, resamples)
+    for place, score, row in zip(places, made, cosines, strict=True):
+        yield TaskScore(**vars(place), table=score, cosines=row)
 
 
-def cosines_of(
-    encoder: SentenceTransformer, pairs: pd.DataFrame, precision: Precision, progress: Progress | None = None
-) -> Floats:
-    """Returns the (n_pairs,) cosines of a frame with sentence1 and sentence2."""
-    from explorer.encoders.encode import encode
+def _label_score(table: TaskTable, answer: Judgement, place: Place, hidden: str) -> LabelScore:
+    if hidden:
+        return LabelScore(**vars(place), accuracy=Accuracy(0, why=hidden))
+    if not len(answer.labels):
+        return LabelScore(**vars(place), accuracy=Accuracy(int(place.rows.sum()), why=answer.remark or NO_HEAD))
+    right = answer.labels == table.pairs["label"].to_numpy(dtype=str)
+    return LabelScore(**vars(place), accuracy=accuracy(right[place.rows]), remark=answer.remark, right=right)
 
-    n = len(pairs)
-    texts = [*pairs["sentence1"], *pairs["sentence2"]]
-    vectors = encode(encoder, texts, precision=precision, progress=progress)
-    return cosine_of_pairs(vectors[:n], vectors[n:])
+
+def _place(
+    info: EncoderInfo, table: TaskTable, precision: str, subset: Subset, known: Contamination, rows: Mask
+) -> Place:
+    where = info.name, table.task.name, table.split, precision
+    return Place(*where, subset, known, rows, info.weights_hash, info.kind)
 
 
 def _rows(wanted: Sequence[Subset], overlap: Overlap | None, n: int) -> Mapping[Subset, Mask]:
-    every = np.ones(n, dtype=bool)
-    if overlap is None:
-        return {Subset.ALL: every}
-    rows = {Subset.ALL: every, Subset.CLEAN: ~overlap.pairs, Subset.OVERLAP: overlap.pairs}
+    """Which rows are in each wanted subset; none in those that are unknown."""
+    every, none = np.ones(n, dtype=bool), np.zeros(n, dtype=bool)
+    clean, seen = (none, none) if overlap is None else (~overlap.pairs, overlap.pairs)
+    rows = {Subset.ALL: every, Subset.CLEAN: clean, Subset.OVERLAP: seen}
     return {subset: rows[subset] for subset in wanted}
 
 

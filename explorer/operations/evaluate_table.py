@@ -16,7 +16,7 @@ from explorer.data.tables import read_pairs
 from explorer.encoders.cache import EmbeddingCache
 from explorer.encoders.registry import Registry
 from explorer.errors import DataError
-from explorer.operations.evaluate import cosines_of_tables
+from explorer.operations.judge import cosines_of_tables
 
 if TYPE_CHECKING:
     from explorer.encoders.encode import Precision

@@ -14,9 +14,10 @@ from enum import StrEnum
 from pathlib import Path
 
 from explorer.encoders.cache import EmbeddingCache
-from explorer.encoders.registry import Registry
+from explorer.encoders.registry import EncoderInfo, Registry
 from explorer.errors import EncoderError, ExplorerError, SettingError
-from explorer.operations.evaluate import Subset, TaskScore, evaluate
+from explorer.operations.evaluate import evaluate
+from explorer.operations.task_score import AnyScore, Subset
 
 LOG = logging.getLogger("explorer")
 
@@ -49,7 +50,8 @@ class RunState:
         total: In all; 0 while not known.
         seconds: Since the start, or from start to end.
         seconds_left: An estimate; None while there is no ground for one.
-        scores: Every score since the server started, the newest of each encoder, task, split and subset.
+        scores: Every score since the server started, the newest of each encoder, task, split and subset; some may be of weights
+            that have gone: see `current`.
         message: Why it failed, or why some of the encoders did; empty otherwise.
         version: Rises with every new score.
     """
@@ -63,7 +65,7 @@ class RunState:
     total: int = 0
     seconds: float = 0.0
     seconds_left: float | None = None
-    scores: tuple[TaskScore, ...] = ()
+    scores: tuple[AnyScore, ...] = ()
     message: str = ""
     version: int = 0
 
@@ -84,12 +86,16 @@ class EvaluationRun:
         registry: Where the encoders are.
         data: Folder of evaluation data; None if there is none.
         cache: Of embeddings; None for the project's.
+        public: Whether anyone may be asking: then nothing is written into the cache, and nobody stops what another started.
     """
 
-    def __init__(self, registry: Registry, data: Path | None, cache: EmbeddingCache | None = None) -> None:
+    def __init__(
+        self, registry: Registry, data: Path | None, cache: EmbeddingCache | None = None, *, public: bool = False
+    ) -> None:
         self.registry = registry
         self.data = data
-        self.cache = cache or EmbeddingCache()
+        self.cache = cache or EmbeddingCache(read_only=public)
+        self.public = public
         self._state = RunState()
         self._lock = threading.Lock()
         self._stop = threading.Event()
@@ -127,7 +133,13 @@ class EvaluationRun:
         return self.state()
 
     def stop(self) -> RunState:
-        """Asks the evaluation to end; what it has scored is kept."""
+        """Asks the evaluation to end; what it has scored is kept.
+
+        Raises:
+            SettingError: In public mode.
+        """
+        if self.public:
+            raise SettingError("In public mode an evaluation runs to its end, since others may be waiting for it.")
         with self._lock:
             if self._state.phase is Phase.RUNNING:
                 self._stop.set()
@@ -204,7 +216,26 @@ class EvaluationRun:
             self._state = replace(self._state, phase=phase, message=message, label="", seconds=seconds)
 
 
-def _with(scores: Sequence[TaskScore], new: TaskScore) -> tuple[TaskScore, ...]:
+def current(state: RunState, infos: Sequence[EncoderInfo]) -> RunState:
+    """Returns the state with the scores of the encoders as they are now: those of weights that have gone are left out, and
+    those of an encoder that has another name carry it.
+    """
+    names: dict[str, list[str]] = {}
+    for info in infos:
+        names.setdefault(info.weights_hash, []).append(info.name)
+    kept: tuple[AnyScore, ...] = ()
+    for score in state.scores:
+        now = names.get(score.weights_hash, [])
+        if now:
+            kept = _with(kept, score if score.encoder in now else replace(score, encoder=now[0]))
+    return replace(state, scores=kept)
+
+
+def _with(scores: Sequence[AnyScore], new: AnyScore) -> tuple[AnyScore, ...]:
     """The scores with a new one in the place of the one it replaces, or at the end."""
-    kept = {(score.encoder, score.task, score.split, score.subset): score for score in scores}
-    return tuple((kept | {(new.encoder, new.task, new.split, new.subset): new}).values())
+    kept = {_key(score): score for score in scores}
+    return tuple((kept | {_key(new): new}).values())
+
+
+def _key(score: AnyScore) -> tuple[str, ...]:
+    return score.encoder, score.task, score.split, score.subset

@@ -12,7 +12,7 @@ import pandas as pd
 from explorer.analysis.scoring import Score, compare, score_pairs
 from explorer.analysis.slices import slices
 from explorer.data.sts_tasks import TASKS, read_task
-from explorer.operations.evaluate import Subset, TaskScore
+from explorer.operations.task_score import AnyScore, Subset, TaskScore
 
 
 @dataclass(frozen=True)
@@ -34,17 +34,19 @@ class SliceScore:
     best: str
 
 
-def score_slices(scores: Sequence[TaskScore], data: Path, task: str, split: str) -> list[SliceScore]:
+def score_slices(scores: Sequence[AnyScore], data: Path, task: str, split: str) -> list[SliceScore]:
     """Returns the scores over all pairs of one task, slice by slice; empty if no encoder was scored on it.
 
     Raises:
         DataError: The task's table is not there any more.
     """
-    chosen = [s for s in scores if (s.task, s.split, s.subset) == (task, split, Subset.ALL)]
+    chosen = _of_task(scores, task, split, Subset.ALL)
     if not chosen:
         return []
     pairs = read_task(TASKS[task], split, data).pairs
     chosen = [score for score in chosen if len(score.cosines) == len(pairs)]
+    if not chosen:
+        return []
     cosines, gold = np.stack([score.cosines for score in chosen]), pairs["score"].to_numpy(dtype=np.float64)
     found = []
     for way, masks in slices(pairs).items():
@@ -54,18 +56,27 @@ def score_slices(scores: Sequence[TaskScore], data: Path, task: str, split: str)
     return found
 
 
-def overlapping_pairs(scores: Sequence[TaskScore], data: Path, task: str, split: str) -> pd.DataFrame:
+def overlapping_pairs(scores: Sequence[AnyScore], data: Path, task: str, split: str) -> pd.DataFrame:
     """Returns a task's pairs that are in an encoder's training data: sentence1, sentence2, score, cosines by encoder.
 
     A cosine is missing where that encoder has not seen the pair, as far as is known.
     """
-    chosen = [s for s in scores if (s.task, s.split, s.subset) == (task, split, Subset.OVERLAP)]
+    chosen = [s for s in _of_task(scores, task, split, Subset.OVERLAP) if not s.contamination.unknown]
     if not chosen:
         return pd.DataFrame(columns=["sentence1", "sentence2", "score"])
     pairs = read_task(TASKS[task], split, data).pairs[["sentence1", "sentence2", "score"]]
+    chosen = [score for score in chosen if len(score.rows) == len(pairs)]
+    if not chosen:
+        return pairs[:0]
     columns = {score.encoder: np.where(score.rows, score.cosines, np.nan) for score in chosen}
     seen = np.any([score.rows for score in chosen], axis=0)
     return pairs.assign(**columns)[seen].reset_index(drop=True)
+
+
+def _of_task(scores: Sequence[AnyScore], task: str, split: str, subset: Subset) -> list[TaskScore]:
+    """The correlations of one task; those of labels have no cosines to look at."""
+    place = (task, split, subset)
+    return [s for s in scores if isinstance(s, TaskScore) and (s.task, s.split, s.subset) == place]
 
 
 def _best(scores: Mapping[str, Score]) -> str:

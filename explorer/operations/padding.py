@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from explorer.analysis.similarity import cosine_of_pairs
-from explorer.encoders.encode import Precision, encode
-from explorer.encoders.registry import Registry
+from explorer.encoders.registry import EncoderInfo, Registry
 
 # Below this the difference is more than rounding.
 LEAST_COSINE = 0.99999
@@ -48,9 +48,41 @@ def check_padding(registry: Registry, name: str) -> PaddingCheck:
     Raises:
         EncoderError: The encoder is unknown or damaged.
     """
+    from explorer.encoders.encode import Precision, encode
+
     encoder = registry.load(name)
     alone = np.concatenate([encode(encoder, [text], precision=Precision.FLOAT32) for text in SENTENCES])
     # Few enough to go through the encoder as one batch, padded to the long text.
     together = encode(encoder, [*SENTENCES, _LONG], precision=Precision.FLOAT32)[:-1]
     cosine = float(cosine_of_pairs(alone, together).min())
     return PaddingCheck(name, cosine, float(np.abs(alone - together).max()), len(SENTENCES))
+
+
+class PaddingChecks:
+    """The checks of all encoders, each done once for the same weights. Safe to share between threads.
+
+    Args:
+        registry: Where the encoders are.
+    """
+
+    def __init__(self, registry: Registry) -> None:
+        self.registry = registry
+        self._known: dict[str, PaddingCheck] = {}
+        self._lock = threading.Lock()
+
+    def known(self, info: EncoderInfo) -> PaddingCheck | None:
+        """Returns an encoder's check if it has been done; encodes nothing."""
+        found = self._known.get(info.weights_hash)
+        return None if found is None else replace(found, encoder=info.name)
+
+    def check(self, info: EncoderInfo) -> PaddingCheck:
+        """Returns an encoder's check, doing it if need be, one at a time.
+
+        Raises:
+            EncoderError: The encoder is damaged.
+        """
+        with self._lock:
+            found = self.known(info)
+            if found is None:
+                found = self._known[info.weights_hash] = check_padding(self.registry, info.name)
+            return found

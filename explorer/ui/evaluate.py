@@ -14,6 +14,7 @@ import gradio as gr
 
 from explorer.analysis.sts import Aggregation
 from explorer.data.sts_tasks import TASKS
+from explorer.encoders.registry import ENCODER
 from explorer.errors import SettingError
 from explorer.operations.evaluation_run import EvaluationRun, Phase, RunState
 from explorer.ui import evaluate_anatomy, evaluate_cost, evaluate_own, evaluate_report, evaluate_text
@@ -53,11 +54,13 @@ class Shown(NamedTuple):
 
 def build(page: Page) -> None:
     """Places the tab's components and wires them."""
-    run = EvaluationRun(page.registry, page.data)
-    names = [info.name for info in page.registry.scan()[0]]
+    run = EvaluationRun(page.registry, page.data, public=page.demo)
+    names = boxes(run)
     gr.HTML(evaluate_text.intro(), **BARE)
     with gr.Row(elem_classes="controls choices"):
-        encoders = gr.CheckboxGroup(names, value=names, label="Encoders", elem_id="evaluate-encoders")
+        encoders = gr.CheckboxGroup(
+            names, value=[name for _, name in names], label="Encoders", elem_id="evaluate-encoders"
+        )
         tasks = gr.CheckboxGroup(
             [(task.title, task.name) for task in TASKS.values()],
             value=["stsb"],
@@ -87,7 +90,7 @@ def build(page: Page) -> None:
         with gr.Tab("Anatomy") as anatomy:
             evaluate_anatomy.build(replace(page, tab=anatomy))
         with gr.Tab("Your own table"):
-            evaluate_own.build(page, run)
+            evaluate_own.build(page)
     outputs = [status, start, stop, timer, seen, scores, parts, words, overlap, pairs, gains, paper, slices]
     controls = [*choice, overlap_task, paper_table, slice_task]
 
@@ -111,7 +114,7 @@ def on_error(text: str, *_: object) -> Shown:
 def begin(run: EvaluationRun, encoders: list[str], tasks: list[str], split: str) -> Shown:
     """Starts an evaluation; the timer then shows how far it is."""
     state = run.start(encoders, tasks, split)
-    return Shown(say(state), gr.Button(interactive=False), gr.Button(visible=True), gr.Timer(active=True))
+    return Shown(say(state), gr.Button(interactive=False), gr.Button(visible=not run.public), gr.Timer(active=True))
 
 
 @for_person(on_error)
@@ -134,7 +137,7 @@ def look(run: EvaluationRun, seen: int, *controls: str) -> Shown:
     shown = Shown(
         say(state, run.data is None),
         gr.Button(interactive=not state.active),
-        gr.Button(visible=state.active, interactive=state.phase is not Phase.STOPPING),
+        gr.Button(visible=state.active and not run.public, interactive=state.phase is not Phase.STOPPING),
         gr.Timer(active=state.active),
         state.version,
     )
@@ -145,8 +148,14 @@ def look(run: EvaluationRun, seen: int, *controls: str) -> Shown:
 
 def encoders_now(run: EvaluationRun) -> Any:
     """Returns the boxes of the encoders that are here now, all of them ticked."""
-    names = [info.name for info in run.registry.scan()[0]]
-    return gr.CheckboxGroup(choices=names, value=names)
+    names = boxes(run)
+    return gr.CheckboxGroup(choices=names, value=[name for _, name in names])
+
+
+def boxes(run: EvaluationRun) -> list[tuple[str, str]]:
+    """Returns what is written beside each encoder's box, and its name."""
+    infos = run.registry.scan()[0]
+    return [(info.name if info.kind == ENCODER else f"{info.name} ({info.kind})", info.name) for info in infos]
 
 
 def say(state: RunState, no_data: bool = False) -> Html:
@@ -181,17 +190,18 @@ def evaluate_for_api(
     run: EvaluationRun, encoders: list[str] | None, tasks: list[str] | None, split: str
 ) -> dict[str, Any]:
     """Starts an evaluation if encoders or tasks are named; returns the state and every score there is, as plain values."""
+    from explorer.operations.evaluate import choose_encoders
     from explorer.operations.reports import as_row
 
     if encoders or tasks:
         unknown = [task for task in tasks or [] if task not in TASKS]
         if unknown:
             raise SettingError(f"Unknown task {unknown[0]!r}; the tasks are {', '.join(TASKS)}.")
-        state = run.start([info.name for info in run.registry.choose(encoders)], tasks or ["stsb"], split)
+        state = run.start([info.name for info in choose_encoders(run.registry, encoders)], tasks or ["stsb"], split)
     else:
         state = run.state()
     facts = {"phase": state.phase.value, "done": state.done, "total": state.total, "message": state.message}
-    return {**facts, "seconds_left": state.seconds_left, "scores": [as_row(score) for score in state.scores]}
+    return {**facts, "seconds_left": state.seconds_left, "scores": [as_row(score) for score in views.now(run).scores]}
 
 
 def _scores(run: EvaluationRun) -> tuple[Sequence[Any], Sequence[Any]]:
@@ -220,7 +230,7 @@ def _overlap(run: EvaluationRun) -> tuple[Any, Sequence[Any]]:
     table = gr.HTML(elem_id="evaluate-overlap", **BARE)
     gr.HTML(caption(*evaluate_text.OVERLAP), **BARE)
     gr.HTML(evaluate_text.heading("The overlapping pairs"), **BARE)
-    task = gr.Dropdown(views.TASK_CHOICES, value="stsb", label="Task", elem_classes="narrow")
+    task = gr.Dropdown(views.GRADED_CHOICES, value="stsb", label="Task", elem_classes="narrow")
     pairs = gr.HTML(**BARE)
     csv_button("overlap-csv", "overlapping_pairs", partial(views.pairs_frame, run), [task])
     return task, (table, pairs)
@@ -240,7 +250,7 @@ def _paper(run: EvaluationRun) -> tuple[Any, Sequence[Any]]:
 
 def _slices() -> tuple[Any, Any]:
     gr.HTML(evaluate_text.heading("Slices"), **BARE)
-    task = gr.Dropdown(views.TASK_CHOICES, value="stsb", label="Task", elem_classes="narrow")
+    task = gr.Dropdown(views.GRADED_CHOICES, value="stsb", label="Task", elem_classes="narrow")
     table = gr.HTML(elem_id="evaluate-slices", **BARE)
     gr.HTML(caption(*evaluate_text.SLICES), **BARE)
     return task, table
@@ -252,8 +262,8 @@ def _endpoint(run: EvaluationRun) -> Callable[..., Any]:
     ) -> dict[str, Any]:
         """Starts an evaluation if encoders or tasks are named; returns how far it is and every score so far.
 
-        Call it without arguments to look again. Scores are Spearman and Pearson x 100 with 95 % intervals, on all, clean and
-        overlapping pairs.
+        Call it without arguments to look again. Scores are Spearman and Pearson x 100 (NLI tasks: accuracy x 100) with 95 %
+        intervals, on all, clean and overlapping pairs.
         """
         return evaluate_for_api(run, encoders, tasks, split)
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from explorer.figures.theme import identities
-from explorer.operations.evaluation_run import EvaluationRun
 from explorer.ui import evaluate_tables as tables
 from explorer.ui import evaluate_text
 from explorer.ui.background import Background
@@ -19,7 +18,7 @@ from explorer.ui.cards import message, notice, working
 from explorer.ui.downloads import csv_button
 from explorer.ui.errors import for_person
 from explorer.ui.html import Html, tag
-from explorer.ui.page import BARE, ON_MODEL, PRIVATE, Page
+from explorer.ui.page import BARE, PRIVATE, Page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +28,9 @@ if TYPE_CHECKING:
     from explorer.operations.evaluate_table import OwnTable
 
 DEMO_ROWS = 2_000
+STATE_SECONDS = 3_600
+# A queue of its own: a long table keeps nobody from comparing two sentences.
+QUEUE: dict[str, Any] = {"concurrency_id": "own-table", "concurrency_limit": 1}
 EXAMPLE = """sentence1,sentence2,score
 The kettle is boiling.,There is hot water in the kitchen.,3.5
 The shop is closed on Mondays.,You cannot buy anything there on a Monday.,4.2
@@ -43,7 +45,7 @@ The choir sings without a conductor.,No conductor leads the choir.,4.6
 """
 
 
-def build(page: Page, run: EvaluationRun) -> None:
+def build(page: Page) -> None:
     """Places the part's components and wires them."""
     gr.HTML(evaluate_text.heading("Your own table", evaluate_text.OWN), **BARE)
     with gr.Row(elem_classes="act"):
@@ -53,9 +55,9 @@ def build(page: Page, run: EvaluationRun) -> None:
         example = gr.Button("Use an example of ten pairs", size="sm", elem_classes="pill", scale=0, min_width=250)
     status = gr.HTML(elem_id="own-status", elem_classes="status", **BARE)
     result = gr.HTML(elem_id="own-result", **BARE)
-    pairs = gr.State(None)
+    pairs = gr.State(None, time_to_live=STATE_SECONDS)
     outputs = [status, result, pairs]
-    scored = {"fn": partial(score, page, run), "inputs": file, "outputs": outputs, **ON_MODEL, **PRIVATE}
+    scored = {"fn": partial(score, page), "inputs": file, "outputs": outputs, **QUEUE, **PRIVATE}
     file.upload(**scored)
     example.click(example_file, None, file, **PRIVATE).then(**scored)
     csv_button("own-csv", "scored_pairs", _frame, [pairs])
@@ -67,14 +69,14 @@ def on_error(text: str, *_: object) -> tuple[Any, Any, Any]:
 
 
 @for_person(on_error)
-def score(page: Page, run: EvaluationRun, path: str | None) -> Iterator[tuple[Any, Any, Any]]:
+def score(page: Page, path: str | None) -> Iterator[tuple[Any, Any, Any]]:
     """Scores every encoder on a table, saying meanwhile how far it is."""
     if not path:
         yield notice("Choose a file, or use the example."), "", None
         return
     rows = DEMO_ROWS if page.demo else 20_000
     yield working("Reading the table."), "", None
-    with Background(partial(_work, page, run, Path(path), rows), "sentences") as work:
+    with Background(partial(_work, page, Path(path), rows), "sentences") as work:
         while not work.wait(0.5):
             yield work.status(), gr.skip(), gr.skip()
         found = work.result()
@@ -99,11 +101,12 @@ def example_file() -> str:
     return str(path)
 
 
-def _work(page: Page, run: EvaluationRun, path: Path, rows: int, progress: Callable[[int, int], None]) -> OwnTable:
+def _work(page: Page, path: Path, rows: int, progress: Callable[[int, int], None]) -> OwnTable:
     from explorer.operations.evaluate_table import evaluate_table
 
     report = lambda _encoder, done, total: progress(done, total)  # noqa: E731
-    return evaluate_table(page.registry, path, cache=run.cache, most_rows=rows, progress=report)
+    # Without the cache: what a visitor sends is not kept.
+    return evaluate_table(page.registry, path, cache=None, most_rows=rows, progress=report)
 
 
 def _frame(pairs: pd.DataFrame | None) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from explorer.analysis.anatomy import count
 from explorer.data.sts_tasks import TASKS
 from explorer.figures.theme import css_variables, identities
 from explorer.operations.anatomy import shapes
-from explorer.operations.evaluation_run import EvaluationRun
+from explorer.operations.evaluation_run import EvaluationRun, current
 from explorer.paths import ASSETS
 from explorer.ui import evaluate_anatomy, evaluate_text
 from explorer.ui import evaluate_tables as tables
@@ -62,7 +62,8 @@ def report(run: EvaluationRun, now: datetime | None = None) -> str:
     from explorer.figures.evaluate import anatomy_figure
     from explorer.figures.standalone import inline
 
-    state, infos = run.state(), run.registry.scan()[0]
+    infos = run.registry.scan()[0]
+    state = current(run.state(), infos)
     looks = identities(infos)
     models = {name: count(shape) for name, shape in shapes(infos).items()}
     gains, anatomy = map(Html, inline([views.gains(infos, state), anatomy_figure(models)]))
@@ -91,11 +92,7 @@ def _scores(state: RunState, looks: tables.Looks) -> list[Html]:
     whole = [score for score in state.scores if score.subset == "all"]
     if not whole:
         return [tag("h2", "Scores"), tag("p", "Nothing was scored.", cls="small")]
-    made = [
-        tag("h2", "Scores"),
-        tables.score_table(whole, looks, "all pairs", "spearman"),
-        caption(*evaluate_text.SCORES),
-    ]
+    made = [tag("h2", "Scores"), views.scores(state, _DEFAULTS, looks), caption(*evaluate_text.SCORES)]
     for task, split in dict.fromkeys((score.task, score.split) for score in whole):
         choice = task if split == "test" else f"{task}{views.SEPARATOR}{split}"
         made += [tag("h3", f"{TASKS[task].title} {split}"), views.comparison(state, choice, "all")]
@@ -111,4 +108,5 @@ def _document(body: Html) -> str:
     )
 
 
+_DEFAULTS = views.Controls("all", "all pairs", "spearman", "stsb", "stsb", "table1", "stsb")
 _SHEETS = ("app.css", "evaluate.css")

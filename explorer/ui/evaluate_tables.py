@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from explorer.data.sts_tasks import TASKS
 from explorer.encoders.registry import EncoderInfo
 from explorer.figures.theme import Identity
+from explorer.operations.task_score import LabelScore
 from explorer.ui import words
 from explorer.ui.cards import name_plate
 from explorer.ui.data_table import Column, data_table
@@ -20,11 +21,12 @@ if TYPE_CHECKING:
     from explorer.analysis.statistics import Interval
     from explorer.operations.comparison import Ours, PaperRow
     from explorer.operations.cost import Cost
-    from explorer.operations.evaluate import TaskScore
     from explorer.operations.evaluate_table import OwnTable
     from explorer.operations.evaluation_views import SliceScore
     from explorer.operations.padding import PaddingCheck
+    from explorer.operations.task_score import AnyScore, TaskScore
 
+S = TypeVar("S", bound="AnyScore")
 Looks = Mapping[str, Identity]
 _MOST_PAIRS = 200
 
@@ -38,16 +40,27 @@ def score_table(scores: Sequence[TaskScore], looks: Looks, aggregation: str, mea
         aggregation: Value of an Aggregation; a task without parts has all pairs in any case.
         measure: "spearman" or "pearson".
     """
-    names = list(dict.fromkeys(score.encoder for score in scores))
-    columns = [Column("Task"), Column("n", number=True), *(Column(plate(name, looks), number=True) for name in names)]
+    return _grid(scores, looks, lambda score: _aggregated(score, aggregation, measure), "Scores by task and encoder")
+
+
+def label_table(scores: Sequence[LabelScore], looks: Looks) -> Html:
+    """Returns tasks down, encoders across; each cell an accuracy and its interval, or why there is none."""
+    table = _grid(scores, looks, accuracy_cell, "Accuracy by task and encoder")
+    remarks = dict.fromkeys(f"{score.encoder}: {score.remark}." for score in scores if score.remark)
+    return join(table, *(tag("p", remark, cls="small") for remark in remarks))
+
+
+def _grid(scores: Sequence[S], looks: Looks, cell: Callable[[S], Html], label: str) -> Html:
+    kinds = {score.encoder: score.kind for score in scores}
+    heads = [Column(plate(name, looks), "" if kind == "encoder" else kind, number=True) for name, kind in kinds.items()]
     by_place = {(score.task, score.split, score.encoder): score for score in scores}
     rows = []
     for task, split in _places(scores):
-        row = [by_place.get((task, split, name)) for name in names]
-        sizes = dict.fromkeys(f"{score.n:,}" for score in row if score)
-        cells = [_aggregated(score, aggregation, measure) if score else words.DASH for score in row]
-        rows.append([f"{TASKS[task].title} {split}", " / ".join(sizes), *cells])
-    return data_table(columns, rows, "Scores by task and encoder")
+        row = [by_place.get((task, split, name)) for name in kinds]
+        sizes = dict.fromkeys(f"{score.n:,}" for score in row if score and score.n)
+        cells = [cell(score) if score else words.DASH for score in row]
+        rows.append([f"{TASKS[task].title} {split}", " / ".join(sizes) or words.DASH, *cells])
+    return data_table([Column("Task"), Column("n", number=True), *heads], rows, label)
 
 
 def part_table(scores: Sequence[TaskScore], looks: Looks) -> Html:
@@ -68,7 +81,7 @@ def part_table(scores: Sequence[TaskScore], looks: Looks) -> Html:
     return data_table([*heads, *(Column(plate(n, looks), number=True) for n in names)], rows, "Scores by part")
 
 
-def overlap_table(by_subset: Mapping[tuple[str, str, str, str], TaskScore], looks: Looks) -> Html:
+def overlap_table(by_subset: Mapping[tuple[str, str, str, str], AnyScore], looks: Looks) -> Html:
     """Returns each task and encoder with its score on all, clean and overlapping pairs.
 
     Args:
@@ -88,9 +101,9 @@ def overlap_table(by_subset: Mapping[tuple[str, str, str, str], TaskScore], look
         clean, seen = (by_subset.get((task, split, encoder, name)) for name in ("clean", "overlap"))
         counts = [words.DASH] * 2 if found.unknown else [f"{found.pairs:,}", f"{found.either:,}"]
         training = tag("span", found.training, tag("small", found.unknown) if found.unknown else None, cls="stacked")
-        figures = [spearman_cell(item.table.all_pairs, item.n) if item else words.DASH for item in (clean, seen)]
-        title, whole = f"{TASKS[task].title} {split}", spearman_cell(score.table.all_pairs)
-        rows.append([title, plate(encoder, looks), training, f"{found.n:,}", *counts, whole, *figures])
+        figures = [words.DASH if item is None or found.unknown else _cell_of(item, item.n) for item in (clean, seen)]
+        title = f"{TASKS[task].title} {split}" + (", accuracy" if TASKS[task].labels else "")
+        rows.append([title, plate(encoder, looks), training, f"{found.n:,}", *counts, _cell_of(score), *figures])
     return data_table(columns, rows, "Scores on all, clean and overlapping pairs")
 
 
@@ -194,7 +207,11 @@ def own_table(result: OwnTable, looks: Looks) -> Html:
     for name, score in result.scores.items():
         found = score.correlation
         few = "" if score.spearman_interval or found.why else "too few pairs for an interval"
-        figures = [words.score(found.spearman), interval(score.spearman_interval), words.score(found.pearson)]
+        figures = [
+            words.score(found.spearman),
+            words.interval_text(score.spearman_interval),
+            words.score(found.pearson),
+        ]
         rows.append([plate(name, looks), f"{found.n:,}", *figures, found.why or few])
     return data_table(columns, rows, f"Scores on {result.name}")
 
@@ -211,14 +228,18 @@ def spearman_cell(score: Score, n: int | None = None, *, strong: bool = False) -
     return _cell(score.correlation.spearman, score.spearman_interval, score.correlation.why, n, strong)
 
 
-def interval(found: Interval | None) -> str:
-    """Returns an interval in words, or a dash."""
-    return words.DASH if found is None else f"{words.score(found.low)} to {words.score(found.high)}"
+def accuracy_cell(score: LabelScore, n: int | None = None) -> Html:
+    """Returns an accuracy with its interval below it, n too if given, or why there is none."""
+    return _cell(score.accuracy.value, score.interval, score.why, n)
 
 
 def plate(name: str, looks: Looks) -> Html:
     """Returns an encoder's name with its swatch, or the name alone if it is not here any more."""
     return name_plate(name, looks[name]) if name in looks else tag("span", name)
+
+
+def _cell_of(score: AnyScore, n: int | None = None) -> Html:
+    return accuracy_cell(score, n) if isinstance(score, LabelScore) else spearman_cell(score.table.all_pairs, n)
 
 
 def _aggregated(score: TaskScore, aggregation: str, measure: str) -> Html:
@@ -231,14 +252,14 @@ def _aggregated(score: TaskScore, aggregation: str, measure: str) -> Html:
 
 def _cell(value: float | None, found: Interval | None, why: str, n: int | None = None, strong: bool = False) -> Html:
     figure = words.score(value)
-    below = why or (interval(found) if found else "")
+    below = why or (words.interval_text(found) if found else "")
     count = f"n = {n:,}" if n is not None else None
     lines = [tag("small", line) for line in (below, count) if line]
     return tag("span", tag("strong", figure) if strong else figure, *lines, cls="stacked")
 
 
 def _ours(our: Ours) -> list[str]:
-    below = interval(our.interval) if our.interval else our.source
+    below = words.interval_text(our.interval) if our.interval else our.source
     figure = tag("span", words.score(our.spearman), tag("small", below), cls="stacked")
     sign = "+" if our.difference > 0 else ""
     return [figure, sign + words.score(our.difference), "; ".join(our.reasons)]
@@ -248,6 +269,6 @@ def _cosine(value: float) -> str:
     return words.cosine(value) if value == value else words.DASH
 
 
-def _places(scores: Sequence[TaskScore]) -> list[tuple[str, str]]:
+def _places(scores: Sequence[AnyScore]) -> list[tuple[str, str]]:
     order = list(TASKS)
     return sorted({(score.task, score.split) for score in scores}, key=lambda place: (order.index(place[0]), place[1]))

@@ -8,6 +8,14 @@ NO_DATA = (
     "No folder of evaluation data was given, so the tasks cannot be run here; start with python app.py --data FOLDER. The "
     "paper's tables, the cost, the anatomy and your own table work without one."
 )
+NO_SCORES = "No scores yet. Choose encoders and tasks above and press Evaluate; STSb is the quickest."
+LABELS = (
+    "NLI labels (entailment, neutral, contradiction): accuracy × 100 of the encoder's own softmax head, with Wilson's 95 % "
+    "interval. Only an encoder trained on such labels has a head; another one's vectors cannot be asked for labels."
+)
+NOT_IN_PUBLIC = (
+    "In public mode nothing is measured here, since visitors would slow each other down; sizes are known anyway."
+)
 NOTHING_YET = "Nothing is scored yet: choose encoders and tasks, and press Evaluate."
 SCALE = (
     "People gave each pair of sentences a score for how alike they are. An encoder is good if its cosines put the pairs in the "
@@ -17,7 +25,10 @@ _MORE = (
     "Spearman compares ranks: only the order of the cosines counts, not their size, so encoders with different scales can be "
     "compared. Pearson compares the values along a straight line.",
     "STSb is the STS Benchmark. STS12 to STS16 are the tasks of five years, each put together from several sources (its parts). "
-    "SICK-R is made from image and video captions. n is the number of pairs.",
+    "SICK-R is made from image and video captions. SICK-E and SNLI have labels instead of scores: does the first sentence "
+    "entail the second, contradict it, or neither? n is the number of pairs.",
+    "A cross-encoder reads both sentences at once. It makes no embedding and no cosine, so it can compare a pair but not search "
+    "a million sentences: it stands here as the reference of the paper's table 2, not as a rival.",
     "A year's parts can be joined in three ways, and the figure depends on it. All pairs together is what the paper's kind of "
     "table uses, so it comes first here. Mean of parts gives every source the same weight, weighted mean one by its pairs.",
     "The interval says how far the figure may move with another draw of such pairs: 1,000 times, as many pairs are drawn from "
@@ -28,7 +39,8 @@ _MORE = (
 )
 _SHARES = (
     "An encoder that has seen a pair with its gold score in training may remember the answer. Such pairs say how well it "
-    "remembers, not how well it understands: read the clean score."
+    "remembers, not how well it understands: read the clean score. Only the tables it was fine-tuned on are compared; what its "
+    "backbone read before is not known here."
 )
 
 
@@ -50,11 +62,11 @@ SCORES = (
 )
 OVERLAP_LEAD = _SHARES
 OVERLAP = (
-    "how many of a task's pairs are also in the encoder's training data, and its score on all pairs, on the others alone "
-    "(clean) and on these alone. Two pairs are the same if their letters and digits are, in either order.",
+    "how many of a task's pairs are also in the tables the encoder was fine-tuned on, and its score on all pairs, on the others "
+    "alone (clean) and on these alone. Two pairs are the same if their letters and digits are, in either order.",
     "that clean pairs are new in every way: paraphrases are not found, a sentence may be known from another pair (the column "
-    "“a sentence”), and what the backbone read before fine-tuning is not known here. Clean and overlapping pairs also differ "
-    "in kind, so their scores differ for that reason too. “Unknown” is not “none”.",
+    "“a sentence”), and the backbone may have read any of them before. Clean and overlapping pairs also differ in kind, so "
+    "their scores differ for that reason too. “Unknown” is not “none”.",
 )
 PAPER = (
     "the figures as printed in arXiv 2101.10642 and, beside them, our encoder of the same kind on the same test pairs.",
@@ -79,8 +91,8 @@ COST = (
     "something else is running, the times are too long.",
 )
 COST_FIGURE = (
-    "the score on STSb test against the number of parameters. Filled marks were measured here, hollow grey ones are the "
-    "paper's encoders with the published sizes.",
+    "the score on STSb test against the number of parameters. Filled marks are ours; hollow grey ones are the paper's encoders "
+    "with their published scores, at the size computed for their backbones (see Anatomy), the unused pooler left out as in ours.",
     "that more parameters make the score: the backbones differ in much besides their size, and ALBERT saves parameters, not "
     "work.",
 )
@@ -96,5 +108,5 @@ ANATOMY = (
 )
 OWN = (
     "A table with the columns sentence1, sentence2 and score (.csv, .tsv, .jsonl or .parquet, any scale of scores) is scored "
-    "like a task. It is read on this machine and sent nowhere else."
+    "like a task. It is read on this machine, sent nowhere else, and neither it nor its embeddings are kept for later."
 )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from explorer.data.sts_tasks import TASKS
+from explorer.data.sts_tasks import TASKS, Task
 from explorer.figures.theme import identities
+from explorer.operations.evaluation_run import current
+from explorer.operations.task_score import LabelScore, TaskScore
 from explorer.ui import evaluate_tables as tables
-from explorer.ui.html import Html, tag
+from explorer.ui import evaluate_text
+from explorer.ui.html import Html, join, tag
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,11 +21,19 @@ if TYPE_CHECKING:
     from explorer.operations.evaluation_run import EvaluationRun, RunState
 
 SEPARATOR = "/"
-TASK_CHOICES = [
-    (f"{task.title} {split}", task.name if split == "test" else f"{task.name}{SEPARATOR}{split}")
-    for task in TASKS.values()
-    for split in sorted(task.files, reverse=True)
-]
+
+
+def _choices(tasks: Iterable[Task]) -> list[tuple[str, str]]:
+    return [
+        (f"{task.title} {split}", task.name if split == "test" else f"{task.name}{SEPARATOR}{split}")
+        for task in tasks
+        for split in sorted(task.files, reverse=True)
+    ]
+
+
+TASK_CHOICES = _choices(TASKS.values())
+# Those with cosines to look at, pair by pair.
+GRADED_CHOICES = _choices(task for task in TASKS.values() if not task.labels)
 
 
 @dataclass(frozen=True)
@@ -52,11 +64,10 @@ def everything(run: EvaluationRun, state: RunState, c: Controls) -> tuple[Any, .
     table and the slices.
     """
     infos = run.registry.scan()[0]
-    looks = identities(infos)
-    chosen = [score for score in state.scores if score.subset == c.subset]
+    looks, state = identities(infos), current(state, infos)
     return (
-        tables.score_table(chosen, looks, c.aggregation, c.measure) if chosen else _empty(state, c.subset),
-        tables.part_table(chosen, looks) if chosen else "",
+        scores(state, c, looks),
+        parts(state, c.subset, looks),
         comparison(state, c.task, c.subset),
         overlap(state, looks),
         tables.pair_list(pairs_frame(run, c.overlap_task), "overlapping pairs"),
@@ -64,6 +75,24 @@ def everything(run: EvaluationRun, state: RunState, c: Controls) -> tuple[Any, .
         paper(infos, state, c.paper_table, looks),
         slices(run, state, c.slice_task, looks),
     )
+
+
+def scores(state: RunState, c: Controls, looks: tables.Looks) -> Html:
+    """Returns the correlations of a subset and, if labels were asked for, the accuracies below them."""
+    graded, labelled = _by_kind(state, c.subset)
+    if not graded and not labelled:
+        return tag("p", evaluate_text.NO_SCORES, cls="nothing")
+    return join(
+        tables.score_table(graded, looks, c.aggregation, c.measure) if graded else None,
+        tag("p", evaluate_text.LABELS, cls="small above") if labelled else None,
+        tables.label_table(labelled, looks) if labelled else None,
+    )
+
+
+def parts(state: RunState, subset: str, looks: tables.Looks) -> Html:
+    """Returns the scores of every task's parts; nothing where there is none."""
+    graded, _ = _by_kind(state, subset)
+    return tables.part_table(graded, looks) if graded else Html("")
 
 
 def comparison(state: RunState, task: str, subset: str) -> Html:
@@ -78,7 +107,7 @@ def comparison(state: RunState, task: str, subset: str) -> Html:
 def overlap(state: RunState, looks: tables.Looks) -> Html:
     """Returns the scores on all, clean and overlapping pairs."""
     if not state.scores:
-        return _empty(state, "all")
+        return tag("p", evaluate_text.NO_SCORES, cls="nothing")
     order = list(TASKS)
     ordered = sorted(state.scores, key=lambda s: (order.index(s.task), s.split))
     return tables.overlap_table({(s.task, s.split, s.encoder, s.subset.value): s for s in ordered}, looks)
@@ -121,7 +150,7 @@ def scores_frame(run: EvaluationRun) -> pd.DataFrame:
 
     from explorer.operations.reports import flat_row
 
-    return pd.DataFrame([flat_row(score) for score in run.state().scores])
+    return pd.DataFrame([flat_row(score) for score in now(run).scores])
 
 
 def pairs_frame(run: EvaluationRun, task: str) -> pd.DataFrame:
@@ -132,7 +161,7 @@ def pairs_frame(run: EvaluationRun, task: str) -> pd.DataFrame:
 
     if run.data is None:
         return pd.DataFrame()
-    return overlapping_pairs(run.state().scores, run.data, *place(task))
+    return overlapping_pairs(now(run).scores, run.data, *place(task))
 
 
 def paper_frame(run: EvaluationRun, table: str) -> pd.DataFrame:
@@ -143,7 +172,7 @@ def paper_frame(run: EvaluationRun, table: str) -> pd.DataFrame:
 
     name: Any = table
     rows = []
-    for row in paper_rows(name, run.registry.scan()[0], run.state().scores):
+    for row in paper_rows(name, run.registry.scan()[0], now(run).scores):
         published = {
             "paper_encoder": row.encoder,
             "trained_on": row.training,
@@ -158,17 +187,19 @@ def paper_frame(run: EvaluationRun, table: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def now(run: EvaluationRun) -> RunState:
+    """Returns the evaluation with the scores of the encoders that are here now."""
+    return current(run.state(), run.registry.scan()[0])
+
+
 def place(task: str) -> tuple[str, str]:
     """Returns task and split of a choice like "stsb" or "stsb/dev"."""
     name, _, split = task.partition(SEPARATOR)
     return name, split or "test"
 
 
-def _empty(state: RunState, subset: str) -> Html:
-    if state.scores:
-        text = (
-            f"No encoder here has {subset} pairs: for none of them is the training data known and in the data folder."
-        )
-    else:
-        text = "No scores yet. Choose encoders and tasks above and press Evaluate; STSb is the quickest."
-    return tag("p", text, cls="nothing")
+def _by_kind(state: RunState, subset: str) -> tuple[list[TaskScore], list[LabelScore]]:
+    """The correlations and the accuracies of a subset."""
+    chosen = [score for score in state.scores if score.subset == subset]
+    graded = [score for score in chosen if isinstance(score, TaskScore)]
+    return graded, [score for score in chosen if isinstance(score, LabelScore)]

@@ -5,11 +5,14 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 
+from explorer.analysis import writing
+
+# The page writes scores as the reports do.
+DASH, MINUS = writing.DASH, writing.MINUS
+score, interval_text = writing.figure, writing.interval_text
 POOLINGS = {"mean": "average pooling", "cnn": "CNN pooling", "cls": "[CLS] vector"}
 SHORT_POOLINGS = {"mean": "average", "cnn": "CNN", "cls": "[CLS]"}
 FAMILIES = {"bert": "BERT", "albert": "ALBERT"}
-DASH = "\N{EN DASH}"
-MINUS = "\N{MINUS SIGN}"
 
 
 def cosine(value: float) -> str:
@@ -22,11 +25,6 @@ def percent(value: float) -> str:
     """Returns a percentile, 0..100, as whole per cents, with one decimal where a whole number would hide the end."""
     near_an_end = 0 < value < 1 or 99 < value < 100
     return f"{min(max(value, 0.1), 99.9):.1f} %" if near_an_end else f"{value:.0f} %"
-
-
-def score(value: float | None) -> str:
-    """Returns a score x 100 with two decimals, or a dash."""
-    return DASH if value is None else f"{value:.2f}".replace("-", MINUS)
 
 
 def millions(count: int) -> str:

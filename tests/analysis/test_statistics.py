@@ -66,10 +66,16 @@ def test_difference_is_clear_only_if_its_interval_leaves_zero_out() -> None:
 def test_in_words_says_who_is_ahead_and_whether_it_is_clear() -> None:
     unclear = Difference(-0.3, Interval(-0.9, 0.25), 1379)
     assert in_words("a", "b", unclear) == (
-        "b is 0.30 above a (95 % interval \N{MINUS SIGN}0.25 to 0.90): not clear at n = 1,379."
+        "b is 0.30 above a (95 % interval of the difference \N{MINUS SIGN}0.25 to 0.90): not clear at n = 1,379."
     )
     assert in_words("a", "b", Difference(1.0, Interval(0.4, 1.6), 200)).endswith(": clear at n = 200.")
-    assert "not enough pairs to say (n = 9" in in_words("a", "b", Difference(1.0, None, 9))
+    assert in_words("a", "b", Difference(1.0, None, 9)) == (
+        "a and b: not enough pairs to say (n = 9, at least 10 are needed)."
+    )
+    assert "(n = 40, too few of its resamples have a score)" in in_words("a", "b", Difference(1.0, None, 40))
+    assert in_words("a", "b", Difference(0.0, Interval(0.0, 0.0), 40)) == (
+        "a and b score the same (95 % interval of the difference 0.00 to 0.00) at n = 40."
+    )
 
 
 def test_intervals_hold_the_truth_and_false_alarms_are_rare() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -104,3 +105,26 @@ def test_what_was_encoded_before_a_stop_is_kept(
 def test_the_cache_loads_no_torch() -> None:
     code = "import sys, explorer.encoders.cache; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+def test_only_files_that_helped_count_as_used(tmp_path: Path) -> None:
+    cache = EmbeddingCache(tmp_path)
+    cache.put(KEY, TEXTS, VECTORS)
+    cache.put(KEY, ["other"], VECTORS[:1])
+    helped, passed_over = sorted(tmp_path.rglob("*.npz"), key=lambda path: -path.stat().st_size)
+    for path in (helped, passed_over):
+        os.utime(path, (1, 1))
+    cache.get(KEY, [*TEXTS, "absent"])
+    assert helped.stat().st_mtime > 1
+    assert passed_over.stat().st_mtime == 1
+
+
+def test_a_read_only_cache_gives_and_never_writes(tmp_path: Path) -> None:
+    EmbeddingCache(tmp_path).put(KEY, TEXTS, VECTORS)
+    (file,) = tmp_path.rglob("*.npz")
+    os.utime(file, (1, 1))
+    cache = EmbeddingCache(tmp_path, read_only=True)
+    assert cache.get(KEY, TEXTS)[1].all()
+    cache.put(KEY, ["other"], VECTORS[:1])
+    assert not cache.get(KEY, ["other"])[1].any()
+    assert file.stat().st_mtime == 1

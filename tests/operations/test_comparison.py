@@ -24,7 +24,7 @@ from explorer.operations.comparison import (
     training_label,
 )
 from explorer.operations.contamination import Contamination
-from explorer.operations.evaluate import Subset, TaskScore
+from explorer.operations.task_score import Subset, TaskScore
 
 STSB = {"training_data": [{"table": "stsb/train.tsv", "use": "train"}, {"table": "stsb/dev.tsv", "use": "dev"}]}
 
@@ -58,7 +58,8 @@ def measured(encoder: str, task: str, quality: float) -> TaskScore:
     (table,) = score_table(cosines, gold, resamples=300)
     rows = np.ones(200, dtype=bool)
     known = Contamination("stsb/train.tsv", "", 200, 120, 130, 125)
-    return TaskScore(encoder, task, "test", "float32", Subset.ALL, table, known, rows, cosines)
+    where = encoder, task, "test", "float32", Subset.ALL
+    return TaskScore(*where, known, rows, table=table, cosines=cosines)
 
 
 SIX = ("stsb", "sts12", "sts13", "sts14", "sts15", "sts16")

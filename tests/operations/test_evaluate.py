@@ -17,7 +17,8 @@ from explorer.encoders.cache import EmbeddingCache
 from explorer.encoders.encode import encode
 from explorer.encoders.registry import FACTS_FILE, Registry
 from explorer.errors import DataError, EncoderError, SettingError
-from explorer.operations.evaluate import Subset, evaluate
+from explorer.operations.evaluate import evaluate
+from explorer.operations.task_score import Subset
 from explorer.training.export import save_encoder
 
 ROWS = [
@@ -137,6 +138,8 @@ def test_evaluate_separates_clean_from_overlapping_pairs(known: Registry, data: 
         ("bert-mean", "clean", 4),
         ("bert-mean", "overlap", 1),
         ("bert-cnn", "all", 5),
+        ("bert-cnn", "clean", 0),
+        ("bert-cnn", "overlap", 0),
     ]
     assert asdict(scores[0].contamination) == {
         "training": "stsb/train.tsv",
@@ -146,6 +149,8 @@ def test_evaluate_separates_clean_from_overlapping_pairs(known: Registry, data: 
         "either": 4,
         "both": 1,
     }
+    assert scores[4].spearman is None
+    assert scores[4].why == "unknown: the encoder's folder does not say what it was trained on"
     assert scores[2].why == "undefined: 1 pair, at least 2 are needed"
     assert scores[3].contamination.training == "unknown"
     assert "does not say what it was trained on" in scores[3].contamination.unknown

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from explorer.encoders.cache import EmbeddingCache
 from explorer.encoders.registry import Registry
 from explorer.errors import SettingError
-from explorer.operations.evaluation_run import EvaluationRun, Phase
+from explorer.operations.evaluation_run import EvaluationRun, Phase, RunState, current
 from explorer.training.export import save_encoder
 
 
@@ -31,12 +32,16 @@ def run(folder: Path, tmp_path: Path) -> EvaluationRun:
     return EvaluationRun(Registry([folder / "encoders"]), folder / "data", EmbeddingCache(tmp_path))
 
 
+def scored(state: RunState) -> list[str]:
+    return [score.encoder for score in state.scores if score.subset == "all"]
+
+
 def test_a_run_ends_with_every_score(run: EvaluationRun) -> None:
     assert run.state().phase is Phase.IDLE
     run.start(["bert-mean", "bert-cnn"], ["stsb"])
     state = run.wait(60)
     assert state.phase is Phase.DONE
-    assert [score.encoder for score in state.scores] == ["bert-mean", "bert-cnn"]
+    assert scored(state) == ["bert-mean", "bert-cnn"]
     assert state.done == state.total > 0
 
 
@@ -63,18 +68,18 @@ def test_a_run_can_be_watched_and_stopped_and_is_quick_the_second_time(
     go_on.set()
     state = run.wait(30)
     assert state.phase is Phase.STOPPED
-    assert [score.encoder for score in state.scores] == ["bert-mean"]
+    assert scored(state) == ["bert-mean"]
     monkeypatch.setattr(run.registry, "load", lambda name: pytest.fail("encoded again"))
     run.start(["bert-mean"], ["stsb"])
     state = run.wait(30)
-    assert (state.phase, len(state.scores)) == (Phase.DONE, 1)
+    assert (state.phase, scored(state)) == (Phase.DONE, ["bert-mean"])
 
 
 def test_scores_of_earlier_runs_are_kept(run: EvaluationRun) -> None:
     for encoder in ("bert-mean", "bert-cnn", "bert-mean"):
         run.start([encoder], ["stsb"])
         state = run.wait(30)
-    assert [score.encoder for score in state.scores] == ["bert-mean", "bert-cnn"]
+    assert scored(state) == ["bert-mean", "bert-cnn"]
 
 
 def test_a_run_says_why_it_failed(run: EvaluationRun, folder: Path) -> None:
@@ -89,7 +94,7 @@ def test_a_run_says_why_it_failed(run: EvaluationRun, folder: Path) -> None:
 def test_a_damaged_encoder_does_not_keep_the_others_from_their_scores(run: EvaluationRun) -> None:
     run.start(["gpt", "bert-mean"], ["stsb"])
     state = run.wait(30)
-    assert (state.phase, [score.encoder for score in state.scores]) == (Phase.DONE, ["bert-mean"])
+    assert (state.phase, scored(state)) == (Phase.DONE, ["bert-mean"])
     assert "no encoder 'gpt'" in state.message
 
 
@@ -99,3 +104,24 @@ def test_what_cannot_start_is_named(run: EvaluationRun, folder: Path) -> None:
     with pytest.raises(SettingError, match="--data FOLDER"):
         EvaluationRun(run.registry, None).start(["bert-mean"], ["stsb"])
     assert run.stop().phase is Phase.IDLE
+
+
+def test_scores_follow_the_weights_not_the_name(run: EvaluationRun) -> None:
+    run.start(["bert-mean", "bert-cnn"], ["stsb"])
+    state, infos = run.wait(30), run.registry.scan()[0]
+    assert scored(current(state, infos)) == ["bert-mean", "bert-cnn"]
+    trained_anew = [replace(infos[0], weights_hash="new"), infos[1]]
+    assert scored(current(state, trained_anew)) == ["bert-cnn"]
+    renamed = [replace(infos[0], name="mine"), infos[1]]
+    assert scored(current(state, renamed)) == ["mine", "bert-cnn"]
+
+
+def test_in_public_mode_nothing_is_written_and_nobody_is_stopped(folder: Path, tmp_path: Path) -> None:
+    run = EvaluationRun(Registry([folder / "encoders"]), folder / "data", public=True)
+    assert run.cache.read_only
+    before = sorted(run.cache.root.rglob("*"))
+    run.start(["bert-mean"], ["stsb"])
+    with pytest.raises(SettingError, match="public mode"):
+        run.stop()
+    assert run.wait(30).phase is Phase.DONE
+    assert sorted(run.cache.root.rglob("*")) == before

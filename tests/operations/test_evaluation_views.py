@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,9 @@ import pytest
 
 from explorer.data.sts_tasks import TASKS, read_task
 from explorer.operations.contamination import Contamination
-from explorer.operations.evaluate import Subset, TaskScore, score_rows
+from explorer.operations.evaluate import score_rows
 from explorer.operations.evaluation_views import overlapping_pairs, score_slices
+from explorer.operations.task_score import Subset, TaskScore
 
 N = 120
 
@@ -32,7 +34,8 @@ def scores(data: Path) -> list[TaskScore]:
         for subset, rows in ((Subset.ALL, np.ones(N, bool)), (Subset.OVERLAP, np.arange(N) < 5)):
             (made,) = score_rows(table, cosines[None], rows, subset, 300)
             known = Contamination("stsb/train.tsv", "", N, 5, 5, 5)
-            found.append(TaskScore(name, "stsb", "test", "float32", subset, made, known, rows, cosines))
+            where = name, "stsb", "test", "float32", subset
+            found.append(TaskScore(*where, known, rows, table=made, cosines=cosines))
     return found
 
 
@@ -46,7 +49,7 @@ def test_score_slices_divides_and_names_the_clearly_best(data: Path) -> None:
 
 def test_nobody_is_best_among_equals(data: Path) -> None:
     good, *_ = scores(data)
-    twins = [good, TaskScore("twin", *[getattr(good, f) for f in list(good.__dataclass_fields__)[1:]])]
+    twins = [good, replace(good, encoder="twin")]
     assert {s.best for s in score_slices(twins, data, "stsb", "test")} == {""}
 
 

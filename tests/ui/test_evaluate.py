@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +16,15 @@ import gradio as gr
 import pandas as pd
 import pytest
 
+from explorer.analysis.accuracy import Accuracy, accuracy
 from explorer.data.paper import read_table
 from explorer.encoders.cache import EmbeddingCache
 from explorer.encoders.registry import FACTS_FILE, Registry
 from explorer.figures.theme import identities
+from explorer.operations.contamination import Contamination
 from explorer.operations.evaluation_run import EvaluationRun, Phase, RunState
+from explorer.operations.padding import PaddingChecks
+from explorer.operations.task_score import LabelScore, Subset
 from explorer.training.export import save_encoder
 from explorer.ui import (
     evaluate,
@@ -153,11 +160,11 @@ def test_the_api_gives_the_state_and_plain_scores(run: EvaluationRun) -> None:
             evaluate.evaluate_for_api(run, encoders, tasks, "test")
 
 
-def own(page: Page, run: EvaluationRun, tmp_path: Path, scores: list[object]) -> tuple[Any, Any, Any]:
+def own(page: Page, tmp_path: Path, scores: list[object]) -> tuple[Any, Any, Any]:
     path = tmp_path / "own.csv"
     rows = [f"{SENTENCES[i]},a cat sleeps,{score}" for i, score in enumerate(scores)]
     path.write_text("\n".join(["sentence1,sentence2,score", *rows]) + "\n")
-    return list(evaluate_own.score(page, run, str(path)))[-1]
+    return list(evaluate_own.score(page, str(path)))[-1]
 
 
 @pytest.mark.parametrize(
@@ -169,24 +176,33 @@ def own(page: Page, run: EvaluationRun, tmp_path: Path, scores: list[object]) ->
         (list(range(10)), 1, "at n = 10."),
     ],
 )
-def test_own_tables_get_clear_words_and_no_nan(
-    page: Page, run: EvaluationRun, tmp_path: Path, scores: list, where: int, text: str
-) -> None:
-    shown = own(page, run, tmp_path, scores)
+def test_own_tables_get_clear_words_and_no_nan(page: Page, tmp_path: Path, scores: list, where: int, text: str) -> None:
+    shown = own(page, tmp_path, scores)
     assert text in shown[where]
     assert "nan" not in str(shown[1]).lower()
 
 
-def test_the_example_is_scored(page: Page, run: EvaluationRun) -> None:
-    *_, (status, result, pairs) = evaluate_own.score(page, run, evaluate_own.example_file())
+def test_what_a_visitor_uploads_is_not_kept(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(EmbeddingCache, "put", lambda *_: pytest.fail("kept"))
+    assert "10 pairs scored" in own(page, tmp_path, list(range(10)))[0]
+
+
+def test_the_example_is_scored(page: Page) -> None:
+    *_, (status, result, pairs) = evaluate_own.score(page, evaluate_own.example_file())
     assert "10 pairs scored" in status
     assert "The kettle is boiling." in result
     assert list(pairs.columns[-2:]) == ["bert-mean", "bert-cnn"]
-    assert "Choose a file" in next(evaluate_own.score(page, run, None))[0]
+    assert "Choose a file" in next(evaluate_own.score(page, None))[0]
 
 
 def test_padding_and_cost_list_every_encoder(page: Page, run: EvaluationRun, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert evaluate_cost.check_all(page).count("ignores padding") == 2
+    checks = PaddingChecks(page.registry)
+    first, *_, last = evaluate_cost.check_all(checks)
+    assert "Checking every encoder." in first
+    assert "ignores padding" not in first
+    assert last.count("ignores padding") == 2
+    monkeypatch.setattr(page.registry, "load", lambda name: pytest.fail("checked again"))
+    assert list(evaluate_cost.check_all(checks)) == [last]
     figure = evaluate_cost.draw(page, run)
     assert [trace.name for trace in figure.data[:2]] == ["bert-mean", "bert-cnn"]
     published = {name: count for name, count, _ in evaluate_cost.published_points()}
@@ -198,16 +214,61 @@ def test_measure_all_goes_on_after_a_failure(page: Page, monkeypatch: pytest.Mon
     from explorer.errors import EncoderError
     from explorer.operations import cost
 
-    def measure(_registry: Registry, name: str) -> cost.Cost:
-        if name == "bert-mean":
+    def result(self: cost.Measurement) -> cost.Cost:
+        if self.name == "bert-mean":
             raise EncoderError("bert-mean could not be measured: busy")
-        return cost.Cost(name, 1, 1, 0.5, 12.34, 321.0, 2**20 * 700, 180, "a machine")
+        return cost.Cost(self.name, 1, 1, 0.5, 12.34, 321.0, 2**20 * 700, 180, "a machine")
 
-    monkeypatch.setattr(cost, "measure", measure)
+    monkeypatch.setattr(cost.Measurement, "wait", lambda self, seconds: True)
+    monkeypatch.setattr(cost.Measurement, "result", result)
     *_, (status, _, table) = evaluate_cost.measure_all(page, {})
     assert "bert-mean could not be measured: busy" in status
     assert "12.3" in table
     assert "Measured on: a machine." in table
+
+
+def test_measuring_that_is_stopped_ends_its_process(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    children: list[subprocess.Popen] = []
+    start = subprocess.Popen
+
+    def watched(*args: Any, **options: Any) -> subprocess.Popen:
+        children.append(start([sys.executable, "-c", "import time; time.sleep(60)"], **options))
+        return children[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", watched)
+    measuring = evaluate_cost.measure_all(page, {})
+    next(measuring)
+    next(measuring)
+    assert children[0].poll() is None
+    measuring.close()
+    assert children[0].poll() is not None
+
+
+def test_in_public_mode_visitors_neither_measure_nor_stop(folder: Path, page: Page) -> None:
+    public = replace(page, demo=True)
+    assert "In public mode nothing is measured" in list(evaluate_cost.measure_all(public, {}))[-1][0]
+    run = EvaluationRun(page.registry, folder / "data", public=True)
+    assert "runs to its end" in evaluate.halt(run).status
+
+
+def test_labels_and_cross_encoders_are_told_apart(run: EvaluationRun) -> None:
+    infos = run.registry.scan()[0]
+    where = {"split": "test", "precision": "float32", "subset": Subset.ALL}
+    where |= {
+        "contamination": Contamination("unknown", "nothing is recorded", 40),
+        "weights_hash": infos[0].weights_hash,
+    }
+    labelled = LabelScore("bert-mean", "snli", **where, accuracy=accuracy([True, False] * 20), remark="an older head")
+    headless = replace(labelled, accuracy=Accuracy(40, why="no NLI head"), encoder="bert-cnn", remark="")
+    cross = replace(next(s for s in run.state().scores if s.subset == "all"), encoder="cross", kind="cross-encoder")
+    shown = evaluate_views.Controls(*CONTROLS)
+    html = evaluate_views.scores(RunState(scores=(cross, labelled, headless)), shown, identities(infos))
+    assert "<small>cross-encoder</small>" in html
+    assert "softmax head" in html
+    for text in ("SNLI test", "50.00", "no NLI head", "bert-mean: an older head."):
+        assert text in html
+    overlap = evaluate_views.overlap(RunState(scores=(labelled,)), identities(infos))
+    assert "SNLI test, accuracy" in overlap
 
 
 def test_anatomy_follows_the_controls(page: Page) -> None:
