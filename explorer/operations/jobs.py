@@ -1,0 +1,187 @@
+"""Training as a job: what its worker does, how one is asked for, and what can be done with the encoder it leaves."""
+
+from __future__ import annotations
+
+import shlex
+import zipfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+from explorer.errors import TrainingError
+from explorer.jobs.commands import command_arguments
+from explorer.jobs.job import Job
+from explorer.jobs.manager import Jobs
+from explorer.jobs.paths import JobPaths
+from explorer.training.config import LABELS, TrainConfig
+
+# Settings that name a folder or a file.
+_PATHS = ("backbone", "train", "dev", "nli")
+_STORED = (".safetensors",)
+
+
+@dataclass(frozen=True)
+class SeedGroup:
+    """Runs that differ in nothing but their seed.
+
+    Args:
+        ids: The jobs, the oldest first.
+        seeds: Their seeds, in the same order.
+        finished: How many have a dev Spearman of a finished run.
+        mean: Of those dev Spearman figures, x 100; None if there is none.
+        spread: Their standard deviation (n - 1), x 100; None for fewer than two.
+    """
+
+    ids: tuple[str, ...]
+    seeds: tuple[int, ...]
+    finished: int
+    mean: float | None
+    spread: float | None
+
+
+def run_training(
+    paths: JobPaths, config: Mapping[str, Any], report: Callable[..., None]
+) -> Mapping[str, float | None] | None:
+    """Does a job's work: trains, or goes on where a checkpoint lies, and writes the encoder into the job's folder.
+
+    Args:
+        paths: The job's.
+        config: TrainConfig's settings; "test" may name a table scored once at the end.
+        report: Called with the events of the run.
+
+    Returns:
+        The encoder's scores; None if a signal stopped the run.
+
+    Raises:
+        ExplorerError: See operations.train.fine_tune.
+    """
+    from explorer.operations.train import fine_tune
+    from explorer.training.train import DATA_FILE
+
+    command = shlex.join(command_arguments(config)).replace(" --", " \\\n  --")
+    result = fine_tune(
+        config_of_job(paths, config),
+        test=config.get("test") or None,
+        command=command,
+        resume=(paths.checkpoints / DATA_FILE).is_file(),
+        report=report,
+    )
+    return None if result.stopped else {"dev_spearman": result.dev_spearman}
+
+
+def config_of_job(paths: JobPaths, config: Mapping[str, Any]) -> TrainConfig:
+    """Returns a job's settings as a run in its folder has them.
+
+    Raises:
+        SettingError: They do not fit.
+    """
+    settings = {name: value for name, value in config.items() if name != "test"}
+    if "," in str(settings.get("device", "")):
+        settings["device"] = "cuda"  # of several GPUs, each process is shown its own
+    return TrainConfig.from_mapping(settings | {"output": str(paths.encoder)})
+
+
+def submit(jobs: Jobs, config: TrainConfig, *, name: str | None = None, test: str = "", devices: str = "") -> str:
+    """Starts a job and returns its id.
+
+    Args:
+        jobs: Where to.
+        config: What to do; its output is not used.
+        name: See Jobs.submit.
+        test: Table scored once at the end; empty for none.
+        devices: Several GPUs, "cuda:0,cuda:1"; empty for the one that `config` names.
+
+    Raises:
+        TrainingError: See Jobs.submit.
+    """
+    settings = asdict(config) | {"output": ""}
+    for setting in _PATHS:
+        # The worker has a working folder of its own; a hub id is no path here.
+        if settings[setting] and Path(settings[setting]).exists():
+            settings[setting] = str(Path(settings[setting]).resolve())
+    if test:
+        settings["test"] = str(Path(test).resolve())
+    return jobs.submit(settings | ({"device": devices} if devices else {}), name=name)
+
+
+def submit_seeds(
+    jobs: Jobs, config: TrainConfig, seeds: Sequence[int], *, name: str | None = None, **options: str
+) -> list[str]:
+    """Starts one job a seed and returns their ids; a name is followed by the seed."""
+    return [
+        submit(jobs, replace(config, seed=seed), name=f"{name}-seed-{seed}" if name else None, **options)
+        for seed in dict.fromkeys(seeds)
+    ]
+
+
+def seed_groups(jobs: Iterable[Job]) -> list[SeedGroup]:
+    """Returns the groups of two and more jobs that differ in their seed alone, the newest group first."""
+    groups: dict[str, list[Job]] = {}
+    for job in jobs:
+        left_out = ("seed", "output", *LABELS)
+        same = {name: value for name, value in job.config.items() if name not in left_out}
+        if job.config:
+            groups.setdefault(repr(sorted(same.items())), []).append(job)
+    return [_group(same) for same in groups.values() if len({job.config.get("seed") for job in same}) > 1]
+
+
+def rename(jobs: Jobs, id: str, new: str) -> Job:
+    """Gives a job and its encoder another name, in the encoder's model card too.
+
+    Raises:
+        TrainingError: See Jobs.rename.
+    """
+    job = jobs.rename(id, new)
+    if job.has_encoder:
+        from explorer.encoders.registry import Registry
+        from explorer.operations.train import rewrite_card
+
+        info = Registry([jobs.runs_folder]).info(new)
+        if "architecture" in info.facts:
+            rewrite_card(info)
+    return job
+
+
+def export_zip(jobs: Jobs, id: str, target: Path) -> Path:
+    """Writes a finished job's encoder as a zip archive of one folder, which sentence-transformers loads once unpacked.
+
+    Args:
+        jobs: Where the job is.
+        id: The job's.
+        target: The archive, or a folder to write `<id>.zip` into.
+
+    Raises:
+        TrainingError: There is no such job, it has no encoder yet, or the archive cannot be written.
+    """
+    job = jobs.get(id)
+    if not job.has_encoder:
+        raise TrainingError(f"{id} is {job.state} and has no finished encoder to export.")
+    target = target / f"{id}.zip" if target.is_dir() else target
+    aside = target.with_name(f".{target.name}.new")
+    folder = JobPaths(job.folder).encoder
+    try:
+        with zipfile.ZipFile(aside, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(folder.rglob("*")):
+                inside = path.relative_to(folder)
+                if path.is_file() and not path.is_symlink() and not any(part.startswith(".") for part in inside.parts):
+                    kind = zipfile.ZIP_STORED if path.suffix in _STORED else zipfile.ZIP_DEFLATED
+                    archive.write(path, Path(id) / inside, kind)
+        aside.rename(target)
+    except OSError as error:
+        aside.unlink(missing_ok=True)
+        raise TrainingError(f"{str(target)!r} cannot be written: {error.strerror or error}.") from error
+    return target
+
+
+def _group(same: Sequence[Job]) -> SeedGroup:
+    ordered = sorted(same, key=lambda job: (job.created or 0, job.id))
+    figures = [100 * value for job in ordered if (value := job.scores.get("dev_spearman")) is not None]
+    return SeedGroup(
+        ids=tuple(job.id for job in ordered),
+        seeds=tuple(int(job.config.get("seed", 0)) for job in ordered),
+        finished=len(figures),
+        mean=mean(figures) if figures else None,
+        spread=stdev(figures) if len(figures) > 1 else None,
+    )
