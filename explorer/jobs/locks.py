@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _RETRY_SECONDS = 0.02
+_OWNER_BYTES = 64
 _PROC = Path("/proc")
 
 
@@ -68,9 +69,11 @@ def is_held(path: Path) -> bool:
 
 
 def write_owner(file: int, pid: int) -> None:
-    """Notes in a lock file, given as a descriptor that holds it, which process it is for."""
-    os.ftruncate(file, 0)
-    os.pwrite(file, f"{pid} {began(pid)}\n".encode(), 0)
+    """Notes in a lock file, given as a descriptor that holds it, which process it is for; 0 for none yet.
+
+    The note always has the same length: once there is room for it, a full disk cannot keep it from being changed.
+    """
+    os.pwrite(file, f"{pid} {began(pid) if pid else ''}".ljust(_OWNER_BYTES - 1).encode() + b"\n", 0)
 
 
 def read_owner(path: Path) -> Owner | None:
@@ -79,7 +82,7 @@ def read_owner(path: Path) -> Owner | None:
         words = path.read_text(encoding="ascii", errors="replace").split()
     except OSError:
         return None
-    if not words or not words[0].isdigit():
+    if not words or not words[0].isdigit() or int(words[0]) == 0:
         return None
     return Owner(int(words[0]), words[1] if len(words) > 1 else "")
 

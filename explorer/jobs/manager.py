@@ -204,6 +204,7 @@ class Jobs:
         """Writes what the worker needs and starts it; the worker inherits the lock `file`, this process gives it up."""
         paths = JobPaths(folder)
         try:
+            locks.write_owner(file, 0)
             if config is not None:
                 aside = folder / ".config.json"
                 aside.write_text(json.dumps(dict(config), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -214,9 +215,10 @@ class Jobs:
             process = self._spawn(paths, file)
             locks.write_owner(file, process.pid)
         except OSError as error:
-            with suppress(OSError):
-                events.append(folder, "failed", reason=f"Its worker could not be started: {error}.")
-            raise TrainingError(f"The job {folder.name} could not be started: {error}.") from error
+            _tell(folder, "failed", reason=f"Its worker could not be started: {error}.")
+            if config is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+            raise TrainingError(f"The job {folder.name} could not be started: {error.strerror or error}.") from error
         finally:
             os.close(file)
         # Without someone who waits for it, an ended worker would stay in the process table as a zombie.

@@ -1,0 +1,126 @@
+"""A diary survives half lines, foreign lines and older kinds, and a job's state follows from it alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from explorer.jobs import events
+from explorer.jobs.events import State, append, read, state_of, summarize
+
+STARTED = [{"kind": "queued", "device": "cpu"}, {"kind": "started", "device": "cpu", "pid": 7}]
+RUNNING = [*STARTED, {"kind": "step", "step": 4, "steps": 9, "loss": 0.5}]
+
+
+def diary(*told: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"time": float(number), **event} for number, event in enumerate(told)]
+
+
+def test_read_gives_what_append_wrote_and_goes_on_from_there(tmp_path: Path) -> None:
+    append(tmp_path, "queued", device="cpu")
+    first, offset = read(tmp_path)
+    append(tmp_path, "step", step=1, loss=0.25)
+    second, _ = read(tmp_path, offset)
+    assert [event["kind"] for event in first + second] == ["queued", "step"]
+    assert second[0]["loss"] == 0.25
+    assert abs(second[0]["time"] - first[0]["time"]) < 10
+
+
+def test_read_leaves_a_half_written_line_until_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    path.write_text('{"time": 1, "kind": "queued"}\n{"time": 2, "ki')
+    found, offset = read(tmp_path)
+    assert len(found) == 1
+    with path.open("a") as file:
+        file.write('nd": "started"}\n')
+    assert [event["kind"] for event in read(tmp_path, offset)[0]] == ["started"]
+
+
+def test_append_after_a_broken_write_starts_a_line_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "events.jsonl").write_text('{"time": 1, "kind": "queued"}\n{"time": 2, "kind": "st')
+    append(tmp_path, "failed", reason="x")
+    assert [event["kind"] for event in read(tmp_path)[0]] == ["queued", "failed"]
+
+
+@pytest.mark.parametrize(
+    "line", ["", "[]", "null", "{", '{"kind": 3, "time": 1}', '{"kind": "step"}', '"x"', "\x00\xff"]
+)
+def test_read_passes_over_lines_that_are_no_events(tmp_path: Path, line: str) -> None:
+    (tmp_path / "events.jsonl").write_text(f'{line}\n{{"time": 1, "kind": "queued"}}\n', encoding="latin-1")
+    assert [event["kind"] for event in read(tmp_path)[0]] == ["queued"]
+
+
+def test_read_of_nothing_is_empty(tmp_path: Path) -> None:
+    assert read(tmp_path / "nowhere", 5) == ([], 5)
+
+
+def test_append_writes_plain_json_whatever_the_numbers_are(tmp_path: Path) -> None:
+    append(tmp_path, "step", loss=float("nan"), rate=np.float32(0.5), n=np.int64(3), at=Path("x"), many=[float("inf")])
+    event = json.loads((tmp_path / "events.jsonl").read_text(), parse_constant=pytest.fail)
+    assert (event["loss"], event["rate"], event["n"], event["at"], event["many"]) == (None, 0.5, 3, "x", [None])
+
+
+@pytest.mark.parametrize(
+    ("told", "held", "state"),
+    [
+        ([], True, State.QUEUED),
+        (STARTED[:1], True, State.QUEUED),
+        (STARTED[:1], False, State.LOST),
+        (STARTED, True, State.STARTING),
+        (STARTED, False, State.LOST),
+        (RUNNING, True, State.RUNNING),
+        (RUNNING, False, State.LOST),
+        ([*RUNNING, {"kind": "of the future"}], True, State.RUNNING),
+        ([*STARTED, {"kind": "dev", "spearman": None}], True, State.RUNNING),
+        ([*RUNNING, {"kind": "saving"}], True, State.SAVING),
+        ([*RUNNING, {"kind": "stopping"}], True, State.STOPPING),
+        ([*RUNNING, {"kind": "stopping"}, RUNNING[-1]], True, State.STOPPING),
+        ([*RUNNING, {"kind": "stopping"}], False, State.STOPPED),
+        ([*RUNNING, {"kind": "stopping"}, {"kind": "stopped"}], False, State.STOPPED),
+        ([*RUNNING, {"kind": "stopping"}, {"kind": "finished"}], False, State.FINISHED),
+        ([*RUNNING, {"kind": "failed", "reason": "x"}], True, State.FAILED),
+        ([*RUNNING, {"kind": "failed", "reason": "x"}, RUNNING[-1]], False, State.FAILED),
+        ([*RUNNING, {"kind": "stopped"}, *STARTED], True, State.STARTING),
+        ([*RUNNING, {"kind": "finished"}], False, State.FINISHED),
+    ],
+)
+def test_state_of(told: list[dict], held: bool, state: State) -> None:
+    assert state_of(diary(*told), held, now=20.0)[0] is state
+
+
+def test_state_of_gives_the_reason() -> None:
+    checkpoint = {"kind": "checkpoint", "step": 40}
+    assert state_of(diary(*RUNNING, {"kind": "failed", "reason": "why"}), False, 9.0)[1] == "why"
+    assert state_of(diary(*RUNNING, checkpoint), False, 9.0)[1] == (
+        "Its worker process is gone without a word; its last checkpoint is of step 40."
+    )
+    assert state_of(diary(*RUNNING), True, 9.0)[1] == ""
+    assert "No news for 20 minutes" in state_of(diary(*RUNNING), True, 1202.0)[1]
+    assert state_of(diary(*RUNNING, {"kind": "failed", "reason": "why"}, *STARTED), True, 9.0)[1] == ""
+
+
+def test_summarize_in_parts_is_summarize_at_once() -> None:
+    told = diary(
+        *RUNNING,
+        {"kind": "dev", "spearman": 0.5, "stage": "nli"},
+        {"kind": "dev", "spearman": 0.4, "stage": "nli"},
+        {"kind": "warning", "message": "w"},
+        {"kind": "dev", "spearman": 0.2, "stage": "sts"},
+        {"kind": "dev", "spearman": 0.3, "stage": "sts"},
+        {"kind": "finished", "scores": {"dev_spearman": 0.3}},
+    )
+    whole = summarize(told)
+    assert whole == summarize(told[5:], summarize(told[:5]))
+    assert (whole.dev_spearman, whole.dev_stage, whole.warnings) == (0.3, "sts", ("w",))
+    assert (whole.created, whole.started, whole.ended, whole.device) == (0.0, 1.0, 8.0, "cpu")
+    assert (whole.latest["step"], whole.scores) == (4, {"dev_spearman": 0.3})
+
+
+def test_summarize_takes_long_diaries() -> None:
+    summary = summarize(diary(*STARTED, *({"kind": "step", "step": step} for step in range(20_000))))
+    assert summary.latest["step"] == 19_999
+    assert events.judge(summary, True, 20_010.0)[0] is State.RUNNING
