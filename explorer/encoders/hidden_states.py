@@ -5,8 +5,11 @@ Changes neither half and knows nothing of what is done with the states.
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -58,6 +61,35 @@ def last_hidden_states(encoder: SentenceTransformer, text: str) -> Tensor:
     found: list[Tensor] = []
     run_backbone(encoder, [text], lambda _, states: found.append(states), precision=Precision.FLOAT32)
     return found[0]
+
+
+class RecentStates:
+    """The last hidden states of the texts looked at last, so that a closer look at one of them does not run the backbone
+    again. Safe to share between threads.
+
+    Args:
+        most: Texts kept for each encoder; of 256 word pieces and H 384 one takes 0.4 MB.
+    """
+
+    def __init__(self, most: int = 16) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        # An encoder that is dropped takes its states with it.
+        self._known: WeakKeyDictionary[SentenceTransformer, OrderedDict[str, Tensor]] = WeakKeyDictionary()
+
+    def get(self, encoder: SentenceTransformer, text: str) -> Tensor:
+        """Returns `last_hidden_states(encoder, text)`, to be read and not changed; the encoder's weights must stay."""
+        with self._lock:
+            known = self._known.setdefault(encoder, OrderedDict())
+            if text in known:
+                known.move_to_end(text)
+                return known[text]
+        states = last_hidden_states(encoder, text)
+        with self._lock:
+            known[text] = states
+            while len(known) > self._most:
+                known.popitem(last=False)
+        return states
 
 
 def run_backbone(

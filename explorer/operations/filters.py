@@ -29,8 +29,11 @@ from explorer.analysis.tokenizations import MatchedTokenizations, match_tokeniza
 from explorer.data.texts import check_text
 from explorer.encoders.cnn_pooling import CNNActivations, CNNPooling
 from explorer.encoders.encode import WordPieces, word_pieces
-from explorer.encoders.hidden_states import cnn_layer, last_hidden_states, sentence_layer
+from explorer.encoders.hidden_states import RecentStates, cnn_layer, sentence_layer
 from explorer.encoders.registry import Registry
+
+# The encoders of a registry never change, so a second look at a sentence, one click deeper, need not read it again.
+_STATES = RecentStates()
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,7 +336,7 @@ def weigh_words(registry: Registry, encoder: str, sentence: object) -> SentenceW
     text = check_text(sentence)
     loaded = registry.load(encoder)
     pieces = word_pieces(loaded, text)
-    parts = sentence_parts(sentence_layer(loaded), last_hidden_states(loaded, text))
+    parts = sentence_parts(sentence_layer(loaded), _STATES.get(loaded, text))
     how = (
         "Exact: the coefficient of each word piece in the sentence vector."
         if parts.method == "exact"
@@ -368,7 +371,7 @@ class _View:
         loaded: SentenceTransformer = registry.load(encoder)
         self.head: CNNPooling = cnn_layer(loaded, encoder)
         self.pieces = word_pieces(loaded, self.text)
-        self.states = last_hidden_states(loaded, self.text)
+        self.states = _STATES.get(loaded, self.text)
         self.notes = _cut_note(self.pieces)
 
     @property

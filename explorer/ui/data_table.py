@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import floor, isfinite, log10
 
 from explorer.ui import words
 from explorer.ui.html import Html, tag
@@ -52,6 +53,13 @@ def decimals(value: float, places: int = 6) -> str:
     """Returns a number with so many decimals and a real minus sign; never minus zero."""
     written = f"{value:.{places}f}"
     return written.replace("-", words.MINUS) if float(written) else f"{0:.{places}f}"
+
+
+def significant(value: float, figures: int = 3) -> str:
+    """Returns a number with so many significant figures, never in powers of ten, and a real minus sign."""
+    if not value or not isfinite(value):
+        return decimals(value, figures - 1)
+    return decimals(value, max(0, figures - 1 - floor(log10(abs(value)))))
 
 
 def _cells(columns: Sequence[Column], row: Sequence[str]) -> list[Html]:

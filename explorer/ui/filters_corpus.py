@@ -15,7 +15,7 @@ from explorer.encoders.registry import Registry
 from explorer.errors import SettingError
 from explorer.ui.background import Background
 from explorer.ui.cards import message, notice, working
-from explorer.ui.data_table import Column, data_table, decimals
+from explorer.ui.data_table import Column, data_table, decimals, significant
 from explorer.ui.downloads import csv_button
 from explorer.ui.errors import for_person, toast
 from explorer.ui.filters_text import caption
@@ -141,7 +141,7 @@ def ranking_view(scan: CorpusScan, facts: Sequence[FilterFacts]) -> Html:
         (
             str(f.filter),
             decimals(f.selectivity, 2),
-            *(decimals(value, 4) for value in (f.mean, f.highest, f.lowest)),
+            *(_as_exact_as(scan, value) for value in (f.mean, f.highest, f.lowest)),
             "dead" if f.dead else "saturated" if f.saturated else "",
         )
         for f in facts
@@ -153,6 +153,11 @@ def ranking_view(scan: CorpusScan, facts: Sequence[FilterFacts]) -> Html:
         "which they are.",
     )
     return tag("div", words, tag("div", *lists, cls="small"), data_table(columns, rows, "Filters by selectivity"))
+
+
+def _as_exact_as(scan: CorpusScan, value: float) -> str:
+    """Returns a value of the scan with the figures its precision allows: bfloat16 keeps about three."""
+    return decimals(value, 4) if scan.precision == "float32" else significant(value, 3)
 
 
 def likes_view(likes: FilterLikes) -> Html:

@@ -18,7 +18,7 @@ from explorer.training.export import save_encoder
 from explorer.ui import filters, filters_api, filters_corpus, filters_pair, pair_words
 from explorer.ui.app import build_app
 from explorer.ui.background import Background
-from explorer.ui.data_table import decimals
+from explorer.ui.data_table import decimals, significant
 from explorer.ui.downloads import write_csv
 
 SENTENCE = "a dog runs in the red rain"
@@ -185,3 +185,14 @@ def test_tables_download_as_csv(registry: Registry) -> None:
     assert path.name == "cell.csv"
     assert path.read_text(encoding="utf-8").startswith("encoder,term,tap,")
     assert write_csv(table, "cell") == path
+
+
+def test_a_value_has_no_more_figures_than_its_precision_allows() -> None:
+    assert [significant(value) for value in (0.12345, -0.0012345, 0.99996, 12.345, 1234.5, 0.0)] == [
+        "0.123",
+        "\N{MINUS SIGN}0.00123",
+        "1.000",
+        "12.3",
+        "1234",
+        "0.00",
+    ]
