@@ -1,17 +1,21 @@
-"""What both training loops share around transformers' Trainer: a clean stop on a signal, and the last checkpoint."""
+"""What the training loops share around transformers' Trainer: a clean stop on a signal, and the last whole checkpoint."""
 
 from __future__ import annotations
 
+import json
+import shutil
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
-from transformers.trainer_utils import get_last_checkpoint
 
 from explorer.errors import TrainingError
+
+STATE_FILE = "trainer_state.json"
 
 
 class StopOnSignal(TrainerCallback):
@@ -23,6 +27,9 @@ class StopOnSignal(TrainerCallback):
     @contextmanager
     def listening(self) -> Iterator[None]:
         """Answers the two signals within the block; the former handlers come back after it. Main thread only."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
 
         def request(*_: Any) -> None:
             self.stopped = True
@@ -43,14 +50,16 @@ class StopOnSignal(TrainerCallback):
             control.should_training_stop = True
         return control
 
+    on_evaluate = on_step_end  # the signal may come while dev is scored
+
 
 def checkpoint_to_resume(work: Path, resume: bool) -> str | None:
-    """Returns the newest checkpoint folder under `work` if `resume`, else None.
+    """Returns the newest whole checkpoint folder under `work` if `resume`, else None.
 
     Raises:
         TrainingError: There is nothing to resume from, or there is something that a new start would overwrite.
     """
-    newest = get_last_checkpoint(str(work)) if work.is_dir() else None
+    newest = last_checkpoint(work)
     if resume and newest is None:
         raise TrainingError(
             f"Nothing to resume in {str(work.parent)!r}: it holds no checkpoint. Start without --resume."
@@ -60,3 +69,34 @@ def checkpoint_to_resume(work: Path, resume: bool) -> str | None:
             f"{str(work.parent)!r} holds an unfinished run; add --resume to go on, or choose another --output."
         )
     return newest
+
+
+def last_checkpoint(work: Path) -> str | None:
+    """Returns the newest whole checkpoint folder under `work`; None if there is none."""
+    steps = {int(path.name[11:]): path for path in work.glob("checkpoint-*") if path.name[11:].isdecimal()}
+    for step in sorted(steps, reverse=True):
+        if _state_of(steps[step]) is not None:
+            return str(steps[step])
+    return None
+
+
+def ready_to_resume(checkpoint: str) -> None:
+    """Removes what was half written after `checkpoint`, and lets it find its best where the run's folder has moved."""
+    folder = Path(checkpoint)
+    for other in folder.parent.glob("checkpoint-*"):
+        if _state_of(other) is None:
+            shutil.rmtree(other, ignore_errors=True)
+    state = _state_of(folder) or {}
+    best = folder.parent / f"checkpoint-{state.get('best_global_step')}"
+    if state.get("best_global_step") and best.is_dir() and state.get("best_model_checkpoint") != str(best):
+        state["best_model_checkpoint"] = str(best)
+        (folder / STATE_FILE).write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
+
+
+def _state_of(checkpoint: Path) -> dict[str, Any] | None:
+    """What a checkpoint says of itself; it is written last, so None means that the checkpoint is not whole."""
+    try:
+        state = json.loads((checkpoint / STATE_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return state if isinstance(state, dict) else None

@@ -11,11 +11,20 @@ SENTENCE_LAYERS = {
     "cnn": "the CNN of arXiv 2101.10642, figure 2 (five blocks of max pooling, convolution along the tokens and tanh; "
     "window 2, stride 2, ceil mode, masked; then the mean over what is left)",
 }
+CROSS_ENCODER = "cross-encoder"
+# The paper's table 1, trained on STSb.
 PAPER_ROWS = {
     ("bert", "mean"): ("SBERT on bert-base", 84.66),
     ("bert", "cnn"): ("CNN-SBERT on bert-base", 85.72),
     ("albert", "mean"): ("SALBERT on albert-base", 74.33),
     ("albert", "cnn"): ("CNN-SALBERT on albert-base", 82.30),
+}
+# Graded pairs that figures may be of, as they are called in facts and shown.
+SPLITS = {"stsb_dev": "STSb dev", "stsb_test": "STSb test", "dev": "dev", "test": "test"}
+LICENCES = {
+    "stsb/": "STS Benchmark pairs are under CC BY-SA 4.0 (parts vary).",
+    "sick/": "SICK pairs are under CC BY-NC-SA 3.0.",
+    "snli/": "SNLI pairs are under CC BY-SA 4.0.",
 }
 
 
@@ -31,7 +40,7 @@ def model_card(name: str, facts: dict[str, Any]) -> str:
         f"# {name}",
         _summary(facts),
         "## Architecture\n\n" + _architecture(facts),
-        "## Use\n\n" + _use(name, facts["pooling"]),
+        "## Use\n\n" + (_use_pairs(name) if _crossed(facts) else _use(name, facts["pooling"])),
         "## Data and training\n\n" + _training(facts),
         "## Figures\n\n" + _figures(facts),
         "## Limits\n\n" + _limits(facts),
@@ -39,13 +48,19 @@ def model_card(name: str, facts: dict[str, Any]) -> str:
     return "\n\n".join(sections) + "\n"
 
 
+def _crossed(facts: dict[str, Any]) -> bool:
+    return facts.get("kind") == CROSS_ENCODER
+
+
 def _front_matter(name: str, facts: dict[str, Any]) -> str:
+    task = "text-ranking" if _crossed(facts) else "sentence-similarity"
+    last = "cross-encoder" if _crossed(facts) else "feature-extraction"
     lines = [
         "language: en",
         "license: apache-2.0",
         "library_name: sentence-transformers",
-        "pipeline_tag: sentence-similarity",
-        "tags: [sentence-transformers, sentence-similarity, feature-extraction]",
+        f"pipeline_tag: {task}",
+        f"tags: [sentence-transformers, {task}, {last}]",
         "model-index:",
         f"- name: {name}",
         "  results:",
@@ -59,14 +74,41 @@ def _front_matter(name: str, facts: dict[str, Any]) -> str:
                 "    metrics:",
                 f"    - {{type: spearman_cosine, value: {spearman / 100:.4f}, name: Spearman of the cosine}}",
             ]
+    if lines[-1] == "  results:":
+        lines = lines[:-3]
+    elif _crossed(facts):
+        lines = [line.replace("spearman_cosine", "spearman").replace(" of the cosine", "") for line in lines]
     return "\n".join(lines) + "\n"
 
 
 def _summary(facts: dict[str, Any]) -> str:
-    return (
-        f"A sentence encoder: {facts['backbone']}, then {SENTENCE_LAYERS[facts['pooling']]}. Trained as a siamese network "
-        f"on graded sentence pairs.\n\n{facts['backbone_origin']}".strip()
-    )
+    if _crossed(facts):
+        text = (
+            f"A cross-encoder: {facts['backbone']} reads both sentences of a pair at once and gives one score, 0 to 1."
+        )
+    else:
+        text = (
+            f"A sentence encoder: {facts['backbone']}, then {SENTENCE_LAYERS[facts['pooling']]}. {_how_trained(facts)}"
+        )
+    return f"{text}\n\n{facts['backbone_origin']}".strip()
+
+
+def _how_trained(facts: dict[str, Any]) -> str:
+    settings = facts["hyperparameters"]
+    if settings.get("epochs") == 0:
+        return "Nothing was trained: it is the backbone as it came."
+    if not settings.get("siamese", True):
+        return "Its backbone was trained in the ordinary way, on pairs read at once."
+    return f"Trained as a siamese network on {_PAIRS.get(settings.get('objective', 'sts'), 'sentence pairs')}."
+
+
+_PAIRS = {
+    "sts": "graded sentence pairs",
+    "nli": "labelled sentence pairs",
+    "nli-sts": "labelled sentence pairs, then on graded ones",
+    "triplet": "triplets of sentences",
+    "ranking": "pairs of sentences that belong together",
+}
 
 
 def _architecture(facts: dict[str, Any]) -> str:
@@ -75,14 +117,29 @@ def _architecture(facts: dict[str, Any]) -> str:
     rows = {
         "Backbone": f"{facts['family']}: {a['layers']} layers, H {a['hidden_size']}, {a['heads']} heads, "
         f"feed-forward {a['intermediate_size']}, E {a['embedding_size']}, vocabulary {a['vocabulary']:,}",
-        "Sentence layer": SENTENCE_LAYERS[facts["pooling"]],
+        "Sentence layer": SENTENCE_LAYERS.get(facts["pooling"], ""),
         "Sentence embedding": f"{a['hidden_size']} numbers",
         "Longest input": f"{a['max_length']} word pieces",
         "Parameters": f"{sum(parts.values()):,} (embeddings {parts['embeddings']:,}, layers {parts['layers']:,}, "
         f"sentence layer {parts['sentence_layer']:,}); the transformer's own pooler, which nothing reads, is left out",
         "Stored as": "float16 safetensors; read them as float32 (float16 arithmetic is very slow on a CPU)",
     }
+    if _crossed(facts):
+        del rows["Sentence layer"], rows["Sentence embedding"]
+        rows["Parameters"] = (
+            f"{sum(parts.values()):,} (embeddings {parts['embeddings']:,}, layers {parts['layers']:,}, "
+            f"pooler and classifier {parts['sentence_layer']:,})"
+        )
+        rows["Stored as"] = "float32 safetensors"
     return "| | |\n|---|---|\n" + "\n".join(f"| {key} | {value} |" for key, value in rows.items())
+
+
+def _use_pairs(name: str) -> str:
+    return (
+        "```python\nfrom sentence_transformers import CrossEncoder\n\n"
+        f'model = CrossEncoder("{name}")\n'
+        'scores = model.predict([("A first sentence.", "A second one.")])\n```'
+    )
 
 
 def _use(name: str, pooling: str) -> str:
@@ -107,16 +164,27 @@ def _use(name: str, pooling: str) -> str:
 
 
 def _training(facts: dict[str, Any]) -> str:
+    tables = facts["training_data"]
     data = "\n".join(
-        f"- {table['table']}: {table['n']:,} pairs, {table['use']} (sha256 {table['sha256'][:16]}...)"
-        for table in facts["training_data"]
+        f"- {table['table']}: {table['n']:,} {table.get('rows', 'pairs')}, {table['use']} (sha256 {table['sha256'][:16]}...)"
+        for table in tables
     )
+    licences = [text for start, text in LICENCES.items() if any(t["table"].startswith(start) for t in tables)]
+    kept = f"The checkpoint with the best dev Spearman was kept (step {facts['best_step']})"
+    if facts["hyperparameters"].get("epochs") == 0:
+        kept = "No step was made"
     text = (
-        f"{data}\n\nSTS Benchmark pairs are under CC BY-SA 4.0 (parts vary). No sentence of them is in this folder.\n\n"
-        f"Objective: {facts['objective']}. The checkpoint with the best dev Spearman was kept (step {facts['best_step']}); "
-        f"the test pairs were scored once, after that.\n\nCommand:\n\n```\n{facts['command']}\n```\n\nAll settings:\n\n"
+        f"{data}\n\n{' '.join([*licences, 'No sentence of these tables is in this folder.'])}\n\n"
+        f"Objective: {facts['objective']}. {kept}; test pairs, if any, were scored once, after that. "
+        f"Seed: {facts['hyperparameters'].get('seed')}.\n\n"
+        f"Command:\n\n```\n{facts['command']}\n```\n\nAll settings:\n\n"
         f"```json\n{json.dumps(facts['hyperparameters'], indent=2)}\n```"
     )
+    if facts.get("nli_head"):
+        text += (
+            f"\n\nnli_head.safetensors holds the softmax layer of the labels {', '.join(facts['nli_head']['labels'])} on "
+            f"{facts['nli_head']['input']}. {facts['nli_head']['note']}".rstrip()
+        )
     if facts.get("distillation"):
         text += (
             "\n\nThe backbone was made by `python -m explorer distill` from text without labels:\n\n"
@@ -127,13 +195,17 @@ def _training(facts: dict[str, Any]) -> str:
 
 def _figures(facts: dict[str, Any]) -> str:
     rows = []
-    for split in ("dev", "test"):
-        if f"stsb_{split}_spearman" in facts["scores"]:
-            spearman, pearson = (facts["scores"][f"stsb_{split}_{kind}"] for kind in ("spearman", "pearson"))
-            rows.append(f"| STSb {split} | {facts['n'][f'stsb_{split}']:,} | {spearman:.2f} | {pearson:.2f} |")
+    for split, label in SPLITS.items():
+        if f"{split}_spearman" in facts["scores"]:
+            values = (facts["scores"][f"{split}_{kind}"] for kind in ("spearman", "pearson"))
+            shown = " | ".join("undefined" if value is None else f"{value:.2f}" for value in values)
+            rows.append(f"| {label} | {facts['n'][split]:,} | {shown} |")
     table = "| pairs | n | Spearman x 100 | Pearson x 100 |\n|---|---:|---:|---:|\n" + "\n".join(rows)
-    text = f"{table}\n\nOf the cosine, over all pairs, float32, on the weights as stored here; one seed."
-    row = PAPER_ROWS.get((facts["family"], facts["pooling"]))
+    what = "score" if _crossed(facts) else "cosine"
+    text = f"{table}\n\nOf the {what}, over all pairs, float32, on the weights as stored here; one seed."
+    settings = facts["hyperparameters"]
+    plain = settings.get("objective", "sts") == "sts" and settings.get("siamese", True) and settings.get("epochs") != 0
+    row = PAPER_ROWS.get((facts["family"], facts["pooling"])) if plain and "stsb_dev" in facts["n"] else None
     if row:
         text += (
             f" The paper's row of the same kind, {row[0]} trained on STSb, has {row[1]:.2f} on test: another backbone with "
@@ -143,9 +215,14 @@ def _figures(facts: dict[str, Any]) -> str:
 
 
 def _limits(facts: dict[str, Any]) -> str:
+    if _crossed(facts):
+        return (
+            "English only. It gives no embeddings: every pair is read anew, so many sentences cannot be searched with it. "
+            f"Word pieces past {facts['architecture']['max_length']} of a pair are not read."
+        )
     return (
         "English only. Raw cosines of different encoders are not comparable; reference_cosines.tsv in this folder holds "
-        "the quantiles of this encoder's cosines over STSb dev pairs and over random pairs. Negation, who does what to "
+        "quantiles of this encoder's cosines, for instance over random pairs. Negation, who does what to "
         "whom, and numbers change a cosine less than they change a meaning. Word pieces past "
         f"{facts['architecture']['max_length']} are not read. Many STS12-16 test pairs also stand in the STSb training "
         "pairs, so scores on those tasks are partly scores on training data."

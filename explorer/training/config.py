@@ -64,7 +64,8 @@ class TrainConfig:
         nli_epochs: Passes over `nli` in the first stage of nli-sts.
         siamese: False: ordinary fine-tuning (sts, nli, nli-sts): both sentences are read at once and a layer on [CLS],
             thrown away afterwards, learns the target; the encoder is the backbone with `pooling`.
-        device: "auto" (a GPU if there is one), "cpu", "mps", "cuda" or "cuda:0", "cuda:1" and so on.
+        device: "auto" (a GPU if there is one), "cpu", "mps", "cuda" or "cuda:0", "cuda:1" and so on; several
+            by commas in processes that accelerate has launched.
         max_steps: Stop each stage after this many steps, the schedule fitted to it; 0: by epochs.
         stop_on_nan: Fail when the loss is no longer a finite number; False: warn.
         stop_on_collapse: Fail when all dev pairs get the same cosine (standard deviation below 0.001); False: warn.
@@ -197,6 +198,8 @@ def _check_objective(config: TrainConfig) -> None:
         raise SettingError("siamese is False; that goes with objective sts, nli or nli-sts and pooling cls or mean.")
     if config.objective == Objective.CROSS_ENCODER and config.epochs == 0:
         raise SettingError("epochs is 0; a cross-encoder that was not trained has nothing to say.")
-    known = config.device in ("auto", "cpu", "mps", "cuda")
-    if not known and not (config.device.startswith("cuda:") and config.device[5:].isdecimal()):
-        raise SettingError(f"device is {config.device!r}; it must be auto, cpu, mps, cuda or cuda:<number>.")
+    several = all(part[:5] == "cuda:" and part[5:].isdecimal() for part in config.device.split(","))
+    if config.device not in ("auto", "cpu", "mps", "cuda") and not several:
+        raise SettingError(
+            f"device is {config.device!r}; it must be auto, cpu, mps, cuda, or cuda:<number> (several by commas)."
+        )

@@ -9,7 +9,9 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from sentence_transformers import SentenceTransformer
+from safetensors.torch import save_file
+from sentence_transformers import CrossEncoder, SentenceTransformer
+from torch import Tensor
 
 from explorer.encoders import cnn_pooling
 
@@ -27,11 +29,37 @@ def save_encoder(encoder: SentenceTransformer, folder: Path, files: Mapping[str,
         files: Name and content of text files to lay beside the weights, such as README.md.
         half: Store the weights as float16; the explorer reads them as float32.
     """
+    put_in_place(write_aside(encoder, folder, half=half), folder, files)
+
+
+def write_aside(
+    encoder: SentenceTransformer | CrossEncoder,
+    folder: Path,
+    *,
+    half: bool = True,
+    beside: Mapping[str, Mapping[str, Tensor]] | None = None,
+) -> Path:
+    """Writes the weights into a folder next to `folder`, ready for `put_in_place`, and returns it.
+
+    Args:
+        encoder: What to write.
+        folder: Where it is to be in the end; its parent is made.
+        half: Store the weights as float16.
+        beside: Further safetensors files: name and tensors.
+    """
     aside = folder.with_name(f".{folder.name}.new")
     shutil.rmtree(aside, ignore_errors=True)
+    aside.parent.mkdir(parents=True, exist_ok=True)
     copy = deepcopy(encoder).cpu()
-    (copy.half() if half else copy).save(str(aside), create_model_card=False, safe_serialization=True)
+    (copy.half() if half else copy).save_pretrained(str(aside), create_model_card=False, safe_serialization=True)
     _make_portable(aside)
+    for name, tensors in (beside or {}).items():
+        save_file({key: value.contiguous() for key, value in tensors.items()}, aside / name)
+    return aside
+
+
+def put_in_place(aside: Path, folder: Path, files: Mapping[str, str]) -> None:
+    """Adds text files to what `write_aside` wrote, lets everyone read it, and puts it in the place of `folder`."""
     for name, content in files.items():
         (aside / name).write_text(content, encoding="utf-8")
     for path in aside.rglob("*"):
@@ -55,14 +83,22 @@ def refresh_code(folder: Path) -> None:
         shutil.copyfile(cnn_pooling.__file__, folder / PORTABLE_FILE)
 
 
-def count_parameters(encoder: SentenceTransformer) -> dict[str, int]:
-    """Returns the number of weights by part: embeddings, layers, sentence_layer; the unread pooler is left out."""
-    backbone: Any = encoder[0].auto_model
-    counts = {"embeddings": 0, "layers": 0}
+def count_parameters(encoder: SentenceTransformer | CrossEncoder) -> dict[str, int]:
+    """Returns the number of weights by part: embeddings, layers, and what comes after them.
+
+    That is the sentence layer of an encoder, whose pooler nothing reads and which is left out; the pooler and the classifier
+    of a cross-encoder.
+    """
+    crossed = isinstance(encoder, CrossEncoder)
+    backbone: Any = encoder.transformers_model
+    counts = {"embeddings": 0, "layers": 0, "sentence_layer": 0}
     for name, parameter in backbone.named_parameters():
-        if not name.startswith("pooler."):
-            counts["embeddings" if "embedding" in name else "layers"] += parameter.numel()
-    counts["sentence_layer"] = sum(parameter.numel() for parameter in encoder[1].parameters())
+        last = "pooler." in name or name.startswith("classifier.")
+        part = "sentence_layer" if last else "embeddings" if "embedding" in name else "layers"
+        if crossed or not last:
+            counts[part] += parameter.numel()
+    if not crossed:
+        counts["sentence_layer"] = sum(parameter.numel() for parameter in encoder[1].parameters())
     return counts
 
 

@@ -1,35 +1,36 @@
-"""Fine-tunes an encoder on graded pairs with sentence-transformers' Trainer; the best checkpoint by dev is kept."""
+"""Runs a fine-tuning, whatever its objective, with sentence-transformers' trainers; the best checkpoint by dev is kept."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from math import ceil
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
-import torch
-from datasets import Dataset
-from sentence_transformers import (
-    SentenceTransformer,
-    SentenceTransformerTrainer,
-    SentenceTransformerTrainingArguments,
-)
-from sentence_transformers.base.sampler import DefaultBatchSampler
-from sentence_transformers.sentence_transformer.evaluation import EmbeddingSimilarityEvaluator
-from sentence_transformers.sentence_transformer.losses import CosineSimilarityLoss
+from safetensors.torch import load_file, save_file
+from sentence_transformers import CrossEncoder, SentenceTransformer, SentenceTransformerTrainingArguments
+from sentence_transformers.cross_encoder import CrossEncoderTrainingArguments
+from torch import Tensor
+from transformers import ProgressCallback
 
-from explorer.data.tables import read_pairs
 from explorer.encoders.build import build_encoder
 from explorer.encoders.precision import bf16_is_fast
 from explorer.errors import TrainingError
-from explorer.training.callback import StopOnSignal, checkpoint_to_resume
-from explorer.training.config import TrainConfig
+from explorer.training.callback import StopOnSignal, last_checkpoint, ready_to_resume
+from explorer.training.config import LABELS, Objective, TrainConfig
+from explorer.training.cross_encoder import build_cross_encoder
+from explorer.training.data import DEV, fingerprints, read_graded
+from explorer.training.devices import one_device, processes
+from explorer.training.evaluator import SPEARMAN, DevEvaluator
+from explorer.training.objectives import Stage, batches_of, make_loss, own_layers, plan, rates
+from explorer.training.progress import Losses, Progress, Report, Watch, silent
+from explorer.training.trainers import EncoderTrainer, PairTrainer
 
-DEV = "dev"
-METRIC = f"eval_{DEV}_spearman_cosine"
-# Batches are cut from runs of this many, sorted by length: little padding, while the order still changes each epoch.
-_BATCHES_PER_BUCKET = 50
+WORK = ".training"
+DATA_FILE = "data.json"
+NLI_FILE = "nli_head.safetensors"
 _SAME_SCORE = 1e-3
 
 
@@ -38,132 +39,220 @@ class TrainResult:
     """How a run ended.
 
     Args:
-        encoder: The encoder with the best checkpoint's weights.
+        encoder: The encoder (of the objective cross-encoder: the cross-encoder) with the best checkpoint's weights.
         dev_spearman: Its Spearman on dev, in [-1, 1]; None if the run was stopped.
-        best_step: The step of that checkpoint.
+        best_step: The step of that checkpoint, counted through all stages; 0 where nothing was trained.
         stopped: Whether a signal ended the run early; it can then be resumed.
+        nli_head: weight (3, 3H) and bias (3,), float32, of the softmax of nli, of nli-sts at the end of its first stage;
+            None for other objectives.
     """
 
-    encoder: SentenceTransformer
+    encoder: SentenceTransformer | CrossEncoder
     dev_spearman: float | None
     best_step: int | None
     stopped: bool
+    nli_head: Mapping[str, Tensor] | None = None
 
 
-class LengthBucketSampler(DefaultBatchSampler):
-    """Random batches of pairs of like length: each epoch shuffles, sorts within buckets, and shuffles the batches."""
-
-    def __init__(self, dataset: Dataset, batch_size: int, drop_last: bool, **kwargs: Any) -> None:
-        super().__init__(dataset, batch_size=batch_size, drop_last=drop_last, **kwargs)
-        self.lengths = torch.tensor(
-            [max(len(a), len(b)) for a, b in zip(dataset["sentence1"], dataset["sentence2"], strict=True)]
-        )
-
-    def __iter__(self) -> Iterator[list[int]]:
-        generator = torch.Generator().manual_seed(self.seed + self.epoch)
-        order = torch.randperm(len(self.lengths), generator=generator)
-        buckets = order.split(self.batch_size * _BATCHES_PER_BUCKET)
-        ordered = torch.cat([bucket[self.lengths[bucket].argsort(stable=True)] for bucket in buckets])
-        batches = [batch.tolist() for batch in ordered.split(self.batch_size)]
-        if self.drop_last and batches and len(batches[-1]) < self.batch_size:
-            batches.pop()
-        for index in torch.randperm(len(batches), generator=generator).tolist():
-            yield batches[index]
-
-
-def train(config: TrainConfig, *, resume: bool = False) -> TrainResult:
+def train(config: TrainConfig, *, resume: bool = False, report: Report | None = None) -> TrainResult:
     """Runs or resumes a fine-tuning; its checkpoints stay in `<output>/.training` until `output` is written.
 
     Args:
         config: See TrainConfig.
-        resume: Go on from the last checkpoint of the same output.
+        resume: Go on from the last whole checkpoint of the same output; from the start if there was none yet.
+        report: Called with a kind of event and its facts as the run goes on: step, dev, warning, checkpoint.
 
     Raises:
-        TrainingError: Nothing to resume, other settings than the run had, or a best checkpoint that cannot be brought
-            back whole.
+        TrainingError: Nothing to resume, other settings or data than the run had, a detector that was to stop the run, or
+            a best checkpoint that cannot be brought back whole.
         DataError: A table cannot be used.
+        EncoderError: The backbone cannot be loaded.
     """
-    output = Path(config.output)
-    work = output / ".training"
-    checkpoint = checkpoint_to_resume(work, resume)
-    if checkpoint is not None:
-        _check_same(config, TrainConfig.load(output))
-    train_pairs = read_pairs(config.train, score_range=(0, config.score_scale))
-    dev_pairs = read_pairs(config.dev, score_range=(0, config.score_scale))
-    encoder = build_encoder(config.backbone, config.pooling, max_length=config.max_length, seed=config.seed)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    if device == "cpu" and encoder.transformers_model is not None:
-        # The backward pass of torch's fused attention is far slower than the plain one on a CPU in bf16.
-        encoder.transformers_model.set_attn_implementation("eager")
-    config.save(output)
-    dataset = Dataset.from_dict(
-        {
-            "sentence1": train_pairs["sentence1"].tolist(),
-            "sentence2": train_pairs["sentence2"].tolist(),
-            "score": (train_pairs["score"] / config.score_scale).tolist(),
-        }
-    )
-    evaluator = EmbeddingSimilarityEvaluator(
-        dev_pairs["sentence1"].tolist(),
-        dev_pairs["sentence2"].tolist(),
-        dev_pairs["score"].tolist(),
-        name=DEV,
-        batch_size=64,
-        write_csv=False,
-    )
+    prints = fingerprints(config)
+    _check_start(config, resume, prints)
+    stages = plan(config, processes(config.device))
+    dev = read_graded(config.dev, config.score_scale, DEV)
+    device = one_device(config.device)
+    model = build_model(config, device)
+    config.save(Path(config.output))
+    work = Path(config.output) / WORK
+    work.mkdir(exist_ok=True)
+    (work / DATA_FILE).write_text(json.dumps(prints, indent=2) + "\n", encoding="utf-8")
     stop = StopOnSignal()
-    trainer = SentenceTransformerTrainer(
-        model=encoder,
-        args=_arguments(config, work, len(dataset), device),
-        train_dataset=dataset,
-        loss=CosineSimilarityLoss(encoder),
-        evaluator=evaluator,
-        callbacks=[stop],
-    )
+    evaluator = DevEvaluator(dev, lambda: stop.stopped)
+    run = Run(config, stages, model, evaluator, stop, report or silent, work, device)
     with stop.listening():
+        return run.all(resume)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run in progress: its stages one after the other on one model.
+
+    Args:
+        config: What it is.
+        stages: As planned.
+        model: What is trained.
+        evaluator: Scores dev.
+        stop: Whether a signal has come.
+        report: Where events go.
+        work: Folder of the checkpoints.
+        device: As of `one_device`.
+    """
+
+    config: TrainConfig
+    stages: list[Stage]
+    model: SentenceTransformer | CrossEncoder
+    evaluator: DevEvaluator
+    stop: StopOnSignal
+    report: Report
+    work: Path
+    device: str
+
+    def all(self, resume: bool) -> TrainResult:
+        """Runs what is left and returns how it ended."""
+        if not self.stages:
+            return TrainResult(self.model, self.evaluator(self.model)[SPEARMAN], 0, stopped=False)
+        begun = resume and last_checkpoint(self._folder(self.stages[-1])) is not None
+        head: Mapping[str, Tensor] | None = None
+        if begun and (self.work / NLI_FILE).is_file():
+            head = load_file(self.work / NLI_FILE)
+        result = None
+        for stage in self.stages[-1:] if begun else self.stages:
+            result = self._stage(stage, resume, head)
+            if result.stopped:
+                return result
+            head = result.nli_head
+            if head and stage is not self.stages[-1]:
+                save_file(dict(head), self.work / NLI_FILE)
+        assert result is not None
+        return result
+
+    def _stage(self, stage: Stage, resume: bool, head: Mapping[str, Tensor] | None) -> TrainResult:
+        folder = self._folder(stage)
+        checkpoint = last_checkpoint(folder) if resume else None
+        if checkpoint:
+            ready_to_resume(checkpoint)
+        losses = Losses()
+        total = self.stages[-1].done_before + self.stages[-1].steps
+        progress = Progress(self.report, stage, total, losses, self.config.batch_size)
+        trainer = self.trainer(stage, folder)
+        if checkpoint is None and stage is self.stages[0]:
+            progress.dev(0, self.evaluator(self.model))
+        trainer.losses = losses
+        for callback in (Watch(self.config, self.report, losses), progress, self.stop):
+            trainer.add_callback(callback)
         trainer.train(resume_from_checkpoint=checkpoint)
-    if stop.stopped:
-        return TrainResult(encoder, None, None, stopped=True)
-    best = float("nan") if trainer.state.best_metric is None else float(trainer.state.best_metric)
-    measured = float(evaluator(encoder)[f"{DEV}_spearman_cosine"])
-    if not abs(measured - best) <= _SAME_SCORE:  # also true of NaN, the Spearman of constant scores
-        raise TrainingError(
-            f"The best checkpoint scored {best:.4f} on dev but scores {measured:.4f} after loading; nothing was saved."
+        if stage.objective is Objective.NLI and self.config.siamese:
+            head = {name.removeprefix("classifier."): w.cpu().clone() for name, w in own_layers(trainer.loss).items()}
+        if self.stop.stopped:
+            return TrainResult(self.model, None, None, stopped=True)
+        measured = self._best(trainer.state)
+        return TrainResult(self.model, measured, stage.done_before + trainer.state.best_global_step, False, head)
+
+    def _best(self, state: Any) -> float:
+        """Measures the model again, which must be the best checkpoint's, and returns its Spearman."""
+        best = float("nan") if state.best_metric is None else float(state.best_metric)
+        measured = self.evaluator(self.model)[SPEARMAN]
+        if not abs(measured - best) <= _SAME_SCORE:  # also true of nan, the Spearman of constant scores
+            shown = f"{best:.4f}" if isfinite(best) else "undefined"
+            raise TrainingError(
+                f"The best checkpoint's Spearman on dev was {shown} and is {measured:.4f} after loading; nothing was saved."
+            )
+        return measured
+
+    def _folder(self, stage: Stage) -> Path:
+        """Where a stage's checkpoints lie: the last stage's in `.training` itself."""
+        return self.work if stage is self.stages[-1] else self.work / stage.name
+
+    def trainer(self, stage: Stage, folder: Path) -> Any:
+        """Returns the library's trainer of a stage, with the loss and everything else that decides it."""
+        loss = make_loss(stage.objective, self.model, self.config)
+        pairs = isinstance(self.model, CrossEncoder)
+        kind: Any = CrossEncoderTrainingArguments if pairs else SentenceTransformerTrainingArguments
+        arguments = kind(
+            **_arguments(self.config, stage, folder, self.device),
+            learning_rate_mapping=rates(loss, self.config),
+            logging_strategy="steps" if self.report is silent else "no",
         )
-    return TrainResult(encoder, measured, trainer.state.best_global_step, stopped=False)
+        arguments._n_gpu = min(arguments.n_gpu, 1)  # several would be used at once, each with a part of the batch
+        kind = PairTrainer if pairs else EncoderTrainer
+        trainer = kind(model=self.model, args=arguments, train_dataset=stage.rows, loss=loss, evaluator=self.evaluator)
+        if self.report is not silent:
+            trainer.remove_callback(ProgressCallback)
+        return trainer
+
+
+def build_model(config: TrainConfig, device: str) -> SentenceTransformer | CrossEncoder:
+    """Returns what a run starts from, on the CPU, ready to be trained on `device`.
+
+    Raises:
+        EncoderError: The backbone cannot be loaded.
+    """
+    if config.objective == Objective.CROSS_ENCODER:
+        model: Any = build_cross_encoder(config.backbone, max_length=config.max_length, seed=config.seed)
+    else:
+        model = build_encoder(config.backbone, config.pooling, max_length=config.max_length, seed=config.seed)
+    if device == "cpu" and model.transformers_model is not None:
+        # The backward pass of torch's fused attention is far slower than the plain one on a CPU in bf16.
+        model.transformers_model.set_attn_implementation("eager")
+    return model
+
+
+def _check_start(config: TrainConfig, resume: bool, prints: dict[str, str]) -> None:
+    """Refuses to overwrite an unfinished run, and to resume one that is not this one."""
+    output = Path(config.output)
+    started = (output / WORK / DATA_FILE).is_file()
+    if resume and not started:
+        raise TrainingError(
+            f"Nothing to resume in {config.output!r}: no run is unfinished there. Start without --resume."
+        )
+    unfinished = next((output / WORK).rglob("checkpoint-*"), None) if started else None
+    if unfinished and not resume:
+        raise TrainingError(
+            f"{config.output!r} holds an unfinished run; add --resume to go on, or choose another --output."
+        )
+    if resume:
+        _check_same(config, TrainConfig.load(output))
+        before = json.loads((output / WORK / DATA_FILE).read_text(encoding="utf-8"))
+        for name in sorted({*before, *prints}):
+            if before.get(name) != prints.get(name):
+                raise TrainingError(
+                    f"The table {name} ({getattr(config, name)!r}) has changed since the run was started; put the old one "
+                    "back, or start a new run."
+                )
 
 
 def _check_same(config: TrainConfig, before: TrainConfig) -> None:
-    changed = [field.name for field in fields(config) if getattr(config, field.name) != getattr(before, field.name)]
+    names = [setting.name for setting in fields(config) if setting.name not in (*LABELS, "output")]
+    changed = [name for name in names if getattr(config, name) != getattr(before, name)]
     if changed:
         old, new = getattr(before, changed[0]), getattr(config, changed[0])
         raise TrainingError(f"The run was started with {changed[0]} {old!r}, not {new!r}; resume it as it was started.")
 
 
-def _arguments(config: TrainConfig, work: Path, rows: int, device: str) -> SentenceTransformerTrainingArguments:
-    steps_per_epoch = -(-rows // config.batch_size)
-    steps = ceil(steps_per_epoch * config.epochs)
-    every = max(1, min(steps, steps_per_epoch // config.evaluations_per_epoch))
-    return SentenceTransformerTrainingArguments(
-        output_dir=str(work),
-        num_train_epochs=config.epochs,
-        per_device_train_batch_size=config.batch_size,
-        learning_rate=config.learning_rate,
-        learning_rate_mapping={r"\.convolutions\.": config.head_learning_rate} if config.pooling == "cnn" else {},
-        weight_decay=config.weight_decay,
-        warmup_steps=config.warmup_ratio,
-        max_grad_norm=1.0,
-        use_cpu=device == "cpu",
-        bf16=bf16_is_fast(device),
-        batch_sampler=LengthBucketSampler,
-        eval_strategy="steps",
-        eval_steps=every,
-        save_strategy="steps",
-        save_steps=every,
-        save_total_limit=2,
-        load_best_model_at_end=True,
-        metric_for_best_model=METRIC,
-        logging_steps=max(1, every // 4),
-        report_to="none",
-        seed=config.seed,
-    )
+def _arguments(config: TrainConfig, stage: Stage, folder: Path, device: str) -> dict[str, Any]:
+    return {
+        "output_dir": str(folder),
+        "max_steps": stage.steps,
+        "per_device_train_batch_size": config.batch_size,
+        "learning_rate": config.learning_rate,
+        "weight_decay": config.weight_decay,
+        "warmup_steps": config.warmup_ratio,
+        "max_grad_norm": 1.0,
+        "use_cpu": device == "cpu",
+        "bf16": bf16_is_fast(device),
+        "batch_sampler": batches_of(stage.objective),
+        "eval_strategy": "steps",
+        "eval_steps": stage.every,
+        "save_strategy": "steps",
+        "save_steps": stage.every,
+        "save_total_limit": 2,
+        "load_best_model_at_end": True,
+        "metric_for_best_model": f"eval_{SPEARMAN}",
+        "greater_is_better": True,
+        "logging_steps": max(1, stage.every // 4),
+        "logging_nan_inf_filter": False,  # the detectors see to it
+        "report_to": "none",
+        "seed": config.seed,
+    }

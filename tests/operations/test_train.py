@@ -22,13 +22,14 @@ ROWS = "score\tsentence1\tsentence2\n5\ta dog\ta dog runs\n1\ta cat\ta house\n2\
 
 @pytest.fixture
 def config(tmp_path: Path, tiny_backbone: Callable) -> TrainConfig:
+    (tmp_path / "stsb").mkdir()
     for name in ("train", "dev", "test"):
-        (tmp_path / f"{name}.tsv").write_text(ROWS)
+        (tmp_path / "stsb" / f"{name}.tsv").write_text(ROWS)
     return TrainConfig(
         backbone=str(tiny_backbone("bert")),
         pooling="cnn",
-        train=str(tmp_path / "train.tsv"),
-        dev=str(tmp_path / "dev.tsv"),
+        train=str(tmp_path / "stsb" / "train.tsv"),
+        dev=str(tmp_path / "stsb" / "dev.tsv"),
         output=str(tmp_path / "runs" / "mine"),
         epochs=1,
         batch_size=2,
@@ -37,7 +38,7 @@ def config(tmp_path: Path, tiny_backbone: Callable) -> TrainConfig:
 
 
 def test_fine_tune_writes_a_complete_encoder(config: TrainConfig, tmp_path: Path) -> None:
-    result = fine_tune(config, test=str(tmp_path / "test.tsv"), command="python -m explorer train ...")
+    result = fine_tune(config, test=str(tmp_path / "stsb" / "test.tsv"), command="python -m explorer train ...")
     registry = Registry([tmp_path / "runs"])
     info = registry.info("mine")
     assert set(read_references(info)) == {"stsb_dev", "random"}
@@ -61,7 +62,7 @@ def test_fine_tune_keeps_the_trained_weights_when_writing_fails(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as broken:
-        broken.setattr(operation, "save_encoder", full)
+        broken.setattr(operation, "put_in_place", full)
         with pytest.raises(OSError, match="No space left"):
             fine_tune(config)
     assert list((Path(config.output) / ".training").glob("checkpoint-*"))

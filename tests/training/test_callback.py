@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
 from explorer.errors import TrainingError
-from explorer.training.callback import StopOnSignal, checkpoint_to_resume
+from explorer.training.callback import StopOnSignal, checkpoint_to_resume, last_checkpoint, ready_to_resume
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -33,18 +34,44 @@ def test_stop_on_signal_gives_the_handlers_back() -> None:
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
 
 
+def checkpoint(work: Path, step: int, state: str = "{}") -> Path:
+    folder = work / f"checkpoint-{step}"
+    folder.mkdir(parents=True)
+    (folder / "trainer_state.json").write_text(state, encoding="utf-8")
+    return folder
+
+
 def test_checkpoint_to_resume_takes_the_newest(tmp_path: Path) -> None:
     work = tmp_path / "run" / ".training"
-    for step in (5, 40, 100):
-        (work / f"checkpoint-{step}").mkdir(parents=True)
-    assert checkpoint_to_resume(work, resume=True) == str(work / "checkpoint-100")
+    newest = [checkpoint(work, step) for step in (5, 40, 100)][-1]
+    assert checkpoint_to_resume(work, resume=True) == str(newest)
 
 
 def test_checkpoint_to_resume_refuses_to_overwrite_an_unfinished_run(tmp_path: Path) -> None:
     work = tmp_path / "run" / ".training"
-    (work / "checkpoint-5").mkdir(parents=True)
+    checkpoint(work, 5)
     with pytest.raises(TrainingError, match="unfinished run; add --resume"):
         checkpoint_to_resume(work, resume=False)
+
+
+def test_last_checkpoint_passes_over_one_that_is_not_whole(tmp_path: Path) -> None:
+    whole = checkpoint(tmp_path, 5)
+    cut = checkpoint(tmp_path, 10, '{"global_st')
+    (tmp_path / "checkpoint-15").mkdir()
+    (tmp_path / "checkpoint-new").mkdir()
+    assert last_checkpoint(tmp_path) == str(whole)
+    ready_to_resume(str(whole))
+    assert whole.is_dir()
+    assert not cut.exists()
+    assert last_checkpoint(tmp_path / "nowhere") is None
+
+
+def test_ready_to_resume_finds_the_best_in_a_folder_that_has_moved(tmp_path: Path) -> None:
+    best = checkpoint(tmp_path, 5)
+    state = {"best_global_step": 5, "best_model_checkpoint": "/elsewhere/checkpoint-5", "best_metric": 0.5}
+    newest = checkpoint(tmp_path, 10, json.dumps(state))
+    ready_to_resume(str(newest))
+    assert json.loads((newest / "trainer_state.json").read_text()) == state | {"best_model_checkpoint": str(best)}
 
 
 def test_checkpoint_to_resume_starts_anew_where_nothing_is(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 import torch
 from conftest import DATA
-from datasets import Dataset
 from scipy.stats import spearmanr
 from sentence_transformers import SentenceTransformer
 
@@ -20,7 +19,7 @@ from explorer.encoders.build import build_encoder
 from explorer.errors import DataError, EncoderError, TrainingError
 from explorer.training.callback import StopOnSignal
 from explorer.training.config import CONFIG_FILE, TrainConfig
-from explorer.training.train import LengthBucketSampler, train
+from explorer.training.train import train
 
 PAIRS = DATA / "pairs.tsv"
 
@@ -29,8 +28,9 @@ PAIRS = DATA / "pairs.tsv"
 def make_config(tiny_backbone: Callable[[str], Path], tmp_path: Path) -> Callable[..., TrainConfig]:
     def make(name: str = "run", family: str = "bert", pooling: str = "mean", **options: Any) -> TrainConfig:
         defaults: dict[str, Any] = {"epochs": 2, "batch_size": 4, "learning_rate": 1e-3, "max_length": 32}
-        paths = str(tiny_backbone(family)), pooling, str(PAIRS), str(PAIRS), str(tmp_path / name)
-        return TrainConfig(*paths, **{**defaults, **options})
+        paths = {"backbone": str(tiny_backbone(family)), "pooling": pooling, "output": str(tmp_path / name)}
+        tables = {"train": str(PAIRS), "dev": str(PAIRS)}
+        return TrainConfig(**{**defaults, **paths, **tables, **options})
 
     return make
 
@@ -117,7 +117,7 @@ def test_train_with_less_than_an_evaluation_interval_still_scores_dev(make_confi
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"pooling": "max"}, EncoderError, "Unknown pooling 'max'"),
+        ({"backbone": "nowhere"}, EncoderError, "Backbone 'nowhere' cannot be loaded"),
         ({"score_scale": 1.0}, DataError, "pairs.tsv, row 1: score 4.5 is outside 0 to 1"),
     ],
 )
@@ -132,38 +132,6 @@ def test_train_refuses_before_it_writes(
 def test_train_refuses_to_resume_nothing(make_config: Callable[..., TrainConfig]) -> None:
     with pytest.raises(TrainingError, match="Nothing to resume"):
         train(make_config(), resume=True)
-
-
-def test_length_bucket_sampler_covers_every_row_once_an_epoch_and_changes_between_epochs() -> None:
-    texts = ["x" * (1 + (37 * row) % 101) for row in range(1003)]
-    dataset = Dataset.from_dict({"sentence1": texts, "sentence2": texts})
-    sampler = LengthBucketSampler(dataset, batch_size=8, drop_last=False, seed=1)
-    epochs = []
-    for epoch in range(2):
-        sampler.set_epoch(epoch)
-        batches = list(sampler)
-        assert len(batches) == len(sampler) == 126
-        assert sorted(row for batch in batches for row in batch) == list(range(1003))
-        epochs.append(batches)
-    assert epochs[0] != epochs[1]
-    sampler.set_epoch(0)
-    assert list(sampler) == epochs[0]
-
-
-def test_length_bucket_sampler_puts_like_lengths_together_in_a_mixed_order() -> None:
-    lengths = [1 + (37 * row) % 101 for row in range(800)]
-    texts = ["x" * length for length in lengths]
-    sampler = LengthBucketSampler(Dataset.from_dict({"sentence1": texts, "sentence2": texts}), 8, False, seed=1)
-    spreads = [max(lengths[row] for row in batch) - min(lengths[row] for row in batch) for batch in sampler]
-    assert sum(spreads) / len(spreads) < 5
-    longest = [max(lengths[row] for row in batch) for batch in sampler]
-    assert longest != sorted(longest)
-
-
-def test_length_bucket_sampler_drops_the_incomplete_batch_if_asked() -> None:
-    texts = ["a"] * 21
-    sampler = LengthBucketSampler(Dataset.from_dict({"sentence1": texts, "sentence2": texts}), 8, True, seed=1)
-    assert [len(batch) for batch in sampler] == [8, 8]
 
 
 def stop_at_step(patch: pytest.MonkeyPatch, step: int) -> None:

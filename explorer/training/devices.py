@@ -1,0 +1,42 @@
+"""Which device a run uses: one, named or the best there is."""
+
+from __future__ import annotations
+
+import os
+
+import torch
+from accelerate import PartialState
+
+from explorer.errors import TrainingError
+
+
+def one_device(name: str) -> str:
+    """Returns "cpu", "mps", "cuda:<number>" or, for several, "cuda", and lets the trainer use that one.
+
+    A process that was shown a single GPU (CUDA_VISIBLE_DEVICES) uses it, whatever its number outside.
+
+    Raises:
+        TrainingError: There is no such device here.
+    """
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if "," in name:
+        return "cuda"  # the launcher has given each process its own
+    if name == "auto":
+        name = "cuda" if count else "cpu"
+    if name == "mps" and not torch.backends.mps.is_available():
+        raise TrainingError("device is 'mps', but this machine has no Apple GPU that torch can use; choose cpu.")
+    if not name.startswith("cuda"):
+        return name
+    number = int(name.partition(":")[2] or 0)
+    if not count:
+        raise TrainingError(f"device is {name!r}, but torch finds no CUDA GPU here; choose cpu.")
+    if number >= count > 1:
+        raise TrainingError(f"device is {name!r}, but the GPUs here are cuda:0 to cuda:{count - 1}.")
+    chosen = f"cuda:{number if count > 1 else 0}"
+    os.environ["ACCELERATE_TORCH_DEVICE"] = chosen  # accelerate would take the first
+    return chosen
+
+
+def processes(name: str) -> int:
+    """Returns how many processes share a run's batches: as many as accelerate launched where several GPUs were asked for."""
+    return PartialState().num_processes if "," in name else 1

@@ -1,0 +1,157 @@
+"""Tells what a run is doing: a step about once a second, every evaluation, every checkpoint, and what looks wrong."""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+
+from explorer.errors import TrainingError
+from explorer.training.config import TrainConfig
+from explorer.training.detectors import bad_loss, collapsed, no_progress
+from explorer.training.evaluator import PEARSON, SPEARMAN, SPREAD
+from explorer.training.objectives import Stage
+
+# Called with a kind ("step", "dev", "warning", "checkpoint", "saving") and its facts.
+Report = Callable[..., None]
+SECONDS_BETWEEN_STEPS = 1.0
+
+
+def silent(kind: str, **facts: Any) -> None:
+    """A report that goes nowhere."""
+
+
+class Losses:
+    """The loss of the last step and those since it was last asked, as the trainer leaves them here."""
+
+    def __init__(self) -> None:
+        self.last = 0.0
+        self._since: list[float] = []
+
+    def add(self, loss: float) -> None:
+        """Takes the loss of one step."""
+        self.last = loss
+        self._since.append(loss)
+
+    def mean(self) -> float:
+        """Returns the mean since the last call."""
+        since, self._since = self._since or [self.last], []
+        return sum(since) / len(since)
+
+
+class Progress(TrainerCallback):
+    """Reports a stage's steps, evaluations and checkpoints.
+
+    Args:
+        report: See Report.
+        stage: The stage.
+        steps: Steps of all stages; those reported count through all of them.
+        losses: Where the trainer leaves each step's loss.
+        batch_size: Rows of a batch.
+    """
+
+    def __init__(self, report: Report, stage: Stage, steps: int, losses: Losses, batch_size: int) -> None:
+        self.report, self.stage, self.steps, self.losses = report, stage, steps, losses
+        self._sentences = batch_size * stage.sentences_per_row
+        self._begun = self._last = 0.0
+        self._first_step = self._last_step = 0
+
+    def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        """Starts the clock."""
+        self._begun = self._last = time.monotonic()
+        self._first_step = self._last_step = state.global_step
+
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
+        """Reports the step if the last one reported was a second ago, or if it is the last."""
+        now = time.monotonic()
+        if now - self._last < SECONDS_BETWEEN_STEPS and state.global_step < state.max_steps:
+            return
+        step = self.stage.done_before + state.global_step
+        pace = (state.global_step - self._first_step) / max(now - self._begun, 1e-9)
+        self.report(
+            "step",
+            step=step,
+            steps=self.steps,
+            epoch=round(state.epoch or 0.0, 4),
+            loss=self.losses.last,
+            mean_loss=self.losses.mean(),
+            learning_rate=kwargs["lr_scheduler"].get_last_lr()[0],
+            sentences_per_second=self._sentences * (state.global_step - self._last_step) / max(now - self._last, 1e-9),
+            memory_mb=memory_mb(),
+            eta_seconds=(self.steps - step) / pace,
+            stage=self.stage.name,
+        )
+        self._last, self._last_step = now, state.global_step
+
+    def on_evaluate(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
+        """Reports dev; the time it took counts for no step."""
+        figures = {name.removeprefix("eval_"): value for name, value in kwargs["metrics"].items()}
+        self.dev(self.stage.done_before + state.global_step, figures)
+        self._last, self._last_step = time.monotonic(), state.global_step
+
+    def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        """Reports a checkpoint."""
+        self.report("checkpoint", step=self.stage.done_before + state.global_step)
+
+    def dev(self, step: int, figures: dict[str, float]) -> None:
+        """Reports dev figures; what is undefined is None."""
+        known = {name: value if value == value else None for name, value in figures.items()}
+        self.report(
+            "dev",
+            step=step,
+            spearman=known[SPEARMAN],
+            pearson=known[PEARSON],
+            cosine_spread=known[SPREAD],
+            stage=self.stage.name,
+        )
+
+
+class Watch(TrainerCallback):
+    """Warns of what the detectors see, once each, or stops the run where its configuration asks for it.
+
+    Args:
+        config: What to stop on.
+        report: Where warnings go.
+        losses: Where the trainer leaves each step's loss.
+    """
+
+    def __init__(self, config: TrainConfig, report: Report, losses: Losses) -> None:
+        self.config, self.report, self.losses = config, report, losses
+        self._warned: set[str] = set()
+
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        """Looks at the loss."""
+        self._tell("loss", bad_loss(self.losses.last, state.global_step), fail=self.config.stop_on_nan)
+
+    def on_evaluate(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> TrainerControl:
+        """Looks at the dev figures."""
+        spread = kwargs["metrics"][f"eval_{SPREAD}"]
+        self._tell("spread", collapsed(spread, state.global_step), fail=self.config.stop_on_collapse)
+        history = [entry[f"eval_{SPEARMAN}"] for entry in state.log_history if f"eval_{SPEARMAN}" in entry]
+        plateau = no_progress(history, self.config.patience, state.global_step)
+        self._tell("plateau", plateau, fail=False)
+        if plateau and self.config.stop_on_plateau:
+            control.should_training_stop = True
+        return control
+
+    def _tell(self, what: str, message: str | None, *, fail: bool) -> None:
+        if message and fail:
+            raise TrainingError(message)
+        if message and what not in self._warned:
+            self._warned.add(what)
+            self.report("warning", message=message)
+
+
+def memory_mb() -> float:
+    """Returns the most memory this process has held, in MB: the GPU's where one is in use, else the computer's."""
+    if torch.cuda.is_available() and torch.cuda.is_initialized():
+        return torch.cuda.max_memory_reserved() / 2**20
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (2**20 if sys.platform == "darwin" else 2**10)
