@@ -35,6 +35,16 @@ def runs_folder() -> Path:
     return Path(named) if named else ROOT / "runs"
 
 
+def downloads_folder(what: str = "encoders") -> Path:
+    """Returns the folder of what was fetched from the hub, "encoders" or "tables". It may not exist yet."""
+    return cache_folder() / "hub" / what
+
+
+def encoder_folders() -> list[Path]:
+    """Returns the folders encoders are looked for in: the shipped ones, own runs, those fetched from the hub."""
+    return [CHECKPOINTS, runs_folder(), downloads_folder()]
+
+
 def on_space() -> bool:
     """Whether this runs as a Space of the Hugging Face hub, open to everyone (SPACE_ID is set)."""
     return bool(os.environ.get("SPACE_ID"))

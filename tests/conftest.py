@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
     from sentence_transformers import SentenceTransformer
 
+pytest_plugins = ["loopback_hub"]
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(__file__).resolve().parent / "data"
 CHROMIUM_FLAGS = (
