@@ -78,13 +78,21 @@ def command_line() -> str:
     return shlex.join(["python", "-m", "explorer", *sys.argv[1:]]).replace(" --", " \\\n  --")
 
 
-def bar(label: str) -> Callable[[int, int], None]:
-    """Returns a progress function that draws a bar with an ETA on standard error."""
+def bar(label: str, unit: str = "sentence") -> Callable[[int, int], None]:
+    """Returns a progress function that draws a bar with an ETA on standard error, from its first call on.
+
+    Args:
+        label: What is being done.
+        unit: What is counted; "B" for bytes, which are then written as kB and MB.
+    """
     from tqdm import tqdm
 
-    bar: Any = tqdm(desc=label, unit="sentence", file=sys.stderr, disable=None)
+    made: list[Any] = []
 
     def report(done: int, total: int) -> None:
+        if not made:
+            made.append(tqdm(desc=label, unit=unit, unit_scale=unit == "B", file=sys.stderr, disable=None))
+        bar = made[0]
         bar.total = total
         bar.update(done - bar.n)
         if done >= total:

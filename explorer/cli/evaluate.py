@@ -12,16 +12,20 @@ from explorer.cli.common import add_encoders, add_json, add_precision, bar, comm
 from explorer.errors import SettingError
 
 _EVALUATE_COLUMNS = (
-    *("encoder", "task", "split", "subset", "n", "spearman", "spearman_low", "spearman_high", "pearson"),
-    *("precision", "why"),
+    *("encoder", "kind", "task", "split", "subset", "n", "spearman", "spearman_low", "spearman_high", "pearson"),
+    *("accuracy", "precision", "why"),
 )
 
 
 def add(commands: Any) -> None:
     """Adds the commands."""
-    evaluate = command(commands, "evaluate", _evaluate, "score encoders on STS tasks")
-    evaluate.add_argument("--tasks", default="stsb", help="stsb, sts12 to sts16, sick-r, by commas, or all (stsb)")
-    evaluate.add_argument("--data", type=Path, required=True, help="folder with stsb/, sts/ and sick/")
+    evaluate = command(commands, "evaluate", _evaluate, "score encoders and cross-encoders on STS and NLI tasks")
+    evaluate.add_argument(
+        "--tasks", default="stsb", help="stsb, sts12 to sts16, sick-r, sick-e, snli, by commas, or all (stsb)"
+    )
+    evaluate.add_argument(
+        "--data", type=Path, help="folder with stsb/, sts/, sick/ and snli/ (STSb of the Hugging Face hub, with --hub)"
+    )
     evaluate.add_argument("--split", default="test", help="dev or test (test)")
     evaluate.add_argument("--subsets", help="all, clean, overlap, by commas (all; with --tasks all: all three)")
     add_encoders(evaluate)
@@ -43,22 +47,25 @@ def add(commands: Any) -> None:
 
 def _evaluate(options: argparse.Namespace) -> None:
     from explorer.encoders.cache import EmbeddingCache
-    from explorer.operations.evaluate import Subset, evaluate
+    from explorer.operations.evaluate import evaluate
+    from explorer.operations.evaluation_sources import add_named, stsb_from_hub
     from explorer.operations.reports import as_row, flat_row, write_csv, write_markdown
+    from explorer.operations.task_score import Subset
 
     bars: dict[str, Callable[[int, int], None]] = {}
 
     def progress(label: str, done: int, total: int) -> None:
         bars.setdefault(label, bar(label))(done, total)
 
-    tasks = options.tasks.split(",")
+    tasks, found = options.tasks.split(","), registry(options)
+    names = add_named(found, encoder_names(options), bar("download", "B"))
     scores = list(
         evaluate(
-            registry(options),
-            options.data,
+            found,
+            options.data or stsb_from_hub(bar("download", "B")),
             tasks=tasks,
             split=options.split,
-            encoders=encoder_names(options),
+            encoders=names,
             precision=options.precision,
             subsets=_subsets(options.subsets, list(Subset) if "all" in tasks else [Subset.ALL]),
             cache=EmbeddingCache(),
@@ -97,12 +104,10 @@ def _subsets(given: str | None, default: Sequence[str]) -> list[str]:
 
 def _reference(options: argparse.Namespace) -> None:
     from explorer.data.tables import read_pairs
-    from explorer.encoders.registry import REFERENCE_FILE
-    from explorer.operations.reference import reference_table
+    from explorer.operations.reference import reference_table, write_reference
 
     found = registry(options)
     pairs = read_pairs(options.data / "stsb" / "dev.tsv")
     for info in found.choose(encoder_names(options)):
         table = reference_table(found.load(info.name), pairs, progress=bar(info.name))
-        table.to_csv(info.folder / REFERENCE_FILE, sep="\t", index=False)
-        print(f"Wrote {info.folder / REFERENCE_FILE}.", file=sys.stderr)
+        print(f"Wrote {write_reference(info, table)}.", file=sys.stderr)

@@ -84,8 +84,8 @@ class Registry:
     """The encoders in some folders. Safe to share between threads.
 
     Args:
-        roots: Folders whose subfolders are encoders; those that do not exist are passed over. None: the shipped
-            checkpoints.
+        roots: Folders whose subfolders are encoders, or encoders themselves; those that do not exist are passed over. None:
+            the shipped checkpoints.
     """
 
     def __init__(self, roots: Sequence[Path] | None = None) -> None:
@@ -184,7 +184,7 @@ class Registry:
             folder / OF_JOB if (folder / _DIARY).is_file() else folder
             for root in self.roots
             if root.is_dir()
-            for folder in sorted(root.iterdir(), key=_shipped_first)
+            for folder in ([root] if (root / "modules.json").is_file() else sorted(root.iterdir(), key=_shipped_first))
             if folder.is_dir() and not folder.name.startswith(".") and not _unfinished(folder)
         ]
 

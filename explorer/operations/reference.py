@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 from sentence_transformers import SentenceTransformer
 
 from explorer.analysis.similarity import cosine_of_pairs, quantiles_of
 from explorer.encoders.encode import Precision, Progress, encode
+from explorer.encoders.registry import REFERENCE_FILE, EncoderInfo
 from explorer.operations.score import RANDOM, STSB
 
 
@@ -39,3 +43,20 @@ def reference_table(
         levels = np.linspace(0, 100, len(quantiles))
         parts.append(pd.DataFrame({"distribution": name, "n": n, "level": levels, "cosine": quantiles.round(6)}))
     return pd.concat(parts, ignore_index=True)
+
+
+def write_reference(info: EncoderInfo, table: pd.DataFrame) -> Path:
+    """Writes a reference table into an encoder's folder, aside and then renamed; returns its path."""
+    path = info.folder / REFERENCE_FILE
+    replace_text(path, table.to_csv(sep="\t", index=False))
+    return path
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Writes a text file aside and renames it, so that nobody reads half of it and a failure leaves the old one."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        aside.write_text(text, encoding="utf-8")
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)

@@ -17,7 +17,7 @@ from explorer.encoders.load import load_encoder
 from explorer.encoders.nli_head import HEAD_FILE
 from explorer.encoders.registry import FACTS_FILE, REFERENCE_FILE, EncoderInfo, encoder_name
 from explorer.errors import EncoderError, TrainingError
-from explorer.operations.reference import reference_table
+from explorer.operations.reference import reference_table, replace_text
 from explorer.operations.score import RANDOM, STSB
 from explorer.paths import process_rank
 from explorer.training.card import model_card
@@ -115,7 +115,7 @@ def rewrite_card(info: EncoderInfo) -> Path:
             f"{info.name} has no {FACTS_FILE} from a training here, so there is nothing to make a card from."
         )
     card = info.folder / "README.md"
-    card.write_text(model_card(info.name, dict(info.facts)), encoding="utf-8")
+    replace_text(card, model_card(info.name, dict(info.facts)))
     refresh_code(info.folder)
     return card
 
