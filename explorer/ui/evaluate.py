@@ -17,7 +17,7 @@ from explorer.data.sts_tasks import TASKS
 from explorer.encoders.registry import ENCODER
 from explorer.errors import SettingError
 from explorer.operations.evaluation_run import EvaluationRun, Phase, RunState
-from explorer.ui import evaluate_anatomy, evaluate_cost, evaluate_own, evaluate_report, evaluate_text
+from explorer.ui import evaluate_anatomy, evaluate_cost, evaluate_own, evaluate_report, evaluate_sources, evaluate_text
 from explorer.ui import evaluate_views as views
 from explorer.ui.cards import message, notice, working
 from explorer.ui.downloads import csv_button
@@ -54,7 +54,7 @@ class Shown(NamedTuple):
 
 def build(page: Page) -> None:
     """Places the tab's components and wires them."""
-    run = EvaluationRun(page.registry, page.data, public=page.demo)
+    run = EvaluationRun(page.registry, page.data, public=page.demo or page.shared)
     names = boxes(run)
     gr.HTML(evaluate_text.intro(), **BARE)
     with gr.Row(elem_classes="controls choices"):
@@ -74,6 +74,7 @@ def build(page: Page) -> None:
         start = gr.Button("Evaluate", variant="primary", elem_id="evaluate", elem_classes="go", scale=0, min_width=140)
         stop = gr.Button("Stop", visible=False, elem_id="evaluate-stop", elem_classes="go", scale=0, min_width=100)
         status = gr.HTML(say(run.state(), run.data is None), elem_id="evaluate-status", elem_classes="status", **BARE)
+    evaluate_sources.build(run, encoders, boxes)
     timer, seen = gr.Timer(1, active=False), gr.State(-1)
     with gr.Tabs(elem_id="evaluate-parts", elem_classes="inner"):
         with gr.Tab("Scores"):

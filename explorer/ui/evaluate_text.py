@@ -5,8 +5,8 @@ from __future__ import annotations
 from explorer.ui.html import Html, tag
 
 NO_DATA = (
-    "No folder of evaluation data was given, so the tasks cannot be run here; start with python app.py --data FOLDER. The "
-    "paper's tables, the cost, the anatomy and your own table work without one."
+    "No folder of evaluation data was given, so the tasks cannot be run yet; start with python app.py --data FOLDER, or with "
+    "--hub to fetch STSb below. The paper's tables, the cost, the anatomy and your own table work without one."
 )
 NO_SCORES = "No scores yet. Choose encoders and tasks above and press Evaluate; STSb is the quickest."
 LABELS = (
@@ -42,6 +42,16 @@ _SHARES = (
     "remembers, not how well it understands: read the clean score. Only the tables it was fine-tuned on are compared; what its "
     "backbone read before is not known here."
 )
+
+
+def sources(hub: bool) -> Html:
+    """Returns what may be brought in besides what is listed, and why the hub is not asked where it is switched off."""
+    text = "Any sentence-transformers folder with a transformer and one sentence layer, or a cross-encoder, can be evaluated. "
+    if hub:
+        text += "A hub id is downloaded once (safetensors only, no code) and then listed like the others."
+    else:
+        text += "The Hugging Face hub is switched off; start with python app.py --hub to download from it."
+    return tag("p", text, cls="small")
 
 
 def intro() -> Html:

@@ -32,6 +32,7 @@ from explorer.ui import (
     evaluate_cost,
     evaluate_own,
     evaluate_report,
+    evaluate_sources,
     evaluate_tables,
     evaluate_views,
 )
@@ -307,3 +308,23 @@ def test_the_report_holds_every_table_and_asks_no_other_host(run: EvaluationRun)
     assert "<script src" not in html
     assert "Nothing was scored." in evaluate_report.report(EvaluationRun(run.registry, None))
     assert Path(evaluate_report.make(run)).name == "evaluation.html"
+
+
+def test_an_encoder_of_a_folder_joins_the_list(folder: Path, tmp_path: Path, tiny_encoder: Callable) -> None:
+    save_encoder(tiny_encoder("albert", "mean"), tmp_path / "mine", {})
+    run = EvaluationRun(Registry([folder / "encoders"]), folder / "data")
+    *_, (status, listed) = evaluate_sources.add_for_page(run, evaluate.boxes, str(tmp_path / "mine"), ["bert-mean"])
+    assert "mine is in the list" in status
+    assert listed.value == ["bert-mean", "mine"]
+    assert [name for _, name in listed.choices] == ["bert-mean", "bert-cnn", "mine"]
+    *_, (status, listed) = evaluate_sources.add_for_page(run, evaluate.boxes, "/no/such", [])
+    assert "There is no folder" in status
+    assert listed == gr.skip()
+
+
+def test_visitors_bring_in_nothing(run: EvaluationRun, tmp_path: Path) -> None:
+    public = EvaluationRun(run.registry, None, public=True)
+    assert (
+        "bring in no encoders" in list(evaluate_sources.add_for_page(public, evaluate.boxes, str(tmp_path), []))[-1][0]
+    )
+    assert "bring in no encoders" in list(evaluate_sources.fetch_for_page(public))[-1]
