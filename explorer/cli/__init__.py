@@ -17,7 +17,7 @@ from explorer.errors import ExplorerError
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; returns the exit status: 0, 2 for an error a person can mend, 130 when interrupted."""
     options = _parser().parse_args(arguments)
-    _quiet_libraries()
+    _quiet_libraries(hub=options.hub)
     try:
         options.run(options)
     except ExplorerError as error:
@@ -29,9 +29,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _quiet_libraries() -> None:
+def _quiet_libraries(*, hub: bool) -> None:
     """Keeps libraries off the network and their chatter off the terminal, unless the environment says otherwise."""
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    if not hub:
+        os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    os.environ.setdefault("HF_HUB_DISABLE_XET", "1")  # plain HTTP, whose progress can be told and which can be stopped
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer.paths import CHECKPOINTS, runs_folder
+from explorer.paths import encoder_folders
 
 if TYPE_CHECKING:
     from explorer.encoders.registry import Registry
@@ -28,6 +28,9 @@ def command(commands: Any, name: str, run: Callable[[argparse.Namespace], None],
         type=Path,
         action="append",
         help="folder of encoders; may be given more than once (checkpoints/)",
+    )
+    parser.add_argument(
+        "--hub", action="store_true", help="download what is named by a Hugging Face hub id (owner/name)"
     )
     return parser
 
@@ -63,7 +66,7 @@ def registry(options: argparse.Namespace) -> Registry:
     """Returns the encoders in the folders the command names."""
     from explorer.encoders.registry import Registry
 
-    return Registry(options.checkpoints or [CHECKPOINTS, runs_folder()])
+    return Registry(options.checkpoints or encoder_folders())
 
 
 def encoder_names(options: argparse.Namespace) -> list[str] | None:

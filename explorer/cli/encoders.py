@@ -13,7 +13,10 @@ from explorer.errors import SettingError
 
 def add(commands: Any) -> None:
     """Adds the commands."""
-    encoders = command(commands, "encoders", _encoders, "list the encoders found")
+    encoders = command(commands, "encoders", _encoders, "list the encoders found, or add one of the Hugging Face hub")
+    encoders.add_argument(
+        "--add", metavar="ID", action=_Download, help="download an encoder of the hub first, for instance owner/name"
+    )
     add_json(encoders)
 
     score = command(commands, "score", _score, "score a pair of sentences with every encoder")
@@ -29,7 +32,21 @@ def add(commands: Any) -> None:
     add_precision(encode)
 
 
+class _Download(argparse.Action):
+    """Keeps the id; who names one wants it downloaded, so --hub need not be given as well."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        namespace.add, namespace.hub = values, True
+
+
 def _encoders(options: argparse.Namespace) -> None:
+    if options.add is not None:
+        from explorer.encoders.hub import fetch_model
+
+        folder = fetch_model(options.add, progress=bar("download", "B"))
+        print(f"Added {folder.name}, in {folder}.", file=sys.stderr)
     infos, problems = registry(options).scan()
     for problem in problems:
         print(f"left out: {problem.message}", file=sys.stderr)

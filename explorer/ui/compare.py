@@ -12,7 +12,7 @@ import gradio as gr
 from explorer.data.examples import Example, read_examples
 from explorer.encoders.registry import EncoderInfo, Registry
 from explorer.errors import EncoderError
-from explorer.ui import explanations, pair_words
+from explorer.ui import add_encoder, explanations, pair_words
 from explorer.ui.cards import cards, message, notice, working
 from explorer.ui.encoder_table import encoder_table
 from explorer.ui.errors import for_person, refuse
@@ -52,6 +52,7 @@ def build(page: Page) -> None:
     aligned = gr.HTML(aligned_pieces([]), elem_id="aligned", **BARE)
     pair_words.build(registry, first, second)
     table = gr.HTML(encoder_table(infos, problems), elem_id="table", **BARE)
+    add_encoder.build(page, table, chosen)
     gr.HTML(explanations.small_print(), **BARE)
 
     pair, scored = [first, second, chosen], partial(score_for_page, registry, examples)
