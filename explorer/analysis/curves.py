@@ -8,7 +8,7 @@ from math import isfinite
 from statistics import fmean
 from typing import Any
 
-MOST_POINTS = 300
+MOST_POINTS = 200
 
 
 @dataclass(frozen=True)

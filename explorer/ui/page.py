@@ -34,6 +34,7 @@ class Page:
         registry: The encoders.
         demo: Public mode: smaller tables from visitors, no training.
         data: Folder of evaluation data; None if not given.
+        shared: Whether it is open to the world without a password.
     """
 
     blocks: gr.Blocks
@@ -41,6 +42,7 @@ class Page:
     registry: Registry
     demo: bool = False
     data: Path | None = None
+    shared: bool = False
 
 
 @dataclass(frozen=True)

@@ -17,15 +17,16 @@ def test_one_run_shows_raw_and_smoothed_loss_and_its_best_score() -> None:
     raw, mean, dev, best, rate = figure.data
     assert raw.y[0] == mean.y[0] == 1
     assert mean.y[-1] > raw.y[-1]
+    assert [trace.yaxis for trace in figure.data] == ["y", "y", "y2", "y2", "y3"]
     assert list(dev.y) == [50, 80, 70]
     assert (best.x[0], best.y[0]) == (20, 80)
     assert len(rate.x) == 30
     assert figure.layout.meta == {"stamp": "a:12"}
     assert figure.layout.uirevision == "training"
-    assert [trace.name for trace in figure.data if trace.showlegend is not False] == [
+    assert [trace.name for trace in figure.data if trace.showlegend] == [
         "loss of a step",
         "running mean",
-        "best so far",
+        "best dev score so far",
     ]
 
 

@@ -1,0 +1,238 @@
+"""From what a person asks for, on a form or through an endpoint, to one run or one a seed.
+
+Uploaded tables are copied beside the runs, so that a run can be resumed after the page has forgotten them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from explorer.encoders.registry import EncoderInfo
+from explorer.errors import DataError, SettingError
+from explorer.jobs.manager import Jobs
+from explorer.operations.jobs import submit, submit_seeds
+from explorer.paths import ASSETS, hub_allowed
+from explorer.training.config import LABELS, Objective, TrainConfig
+from explorer.training.presets import NLI_TABLES, SAMPLE_PAIRS
+
+SAMPLE_NLI = ASSETS / "sample_nli.tsv"
+MOST_SEEDS = 5
+# What a form may set beside backbone, sentence layer, objective and tables.
+_CHOSEN = ("backbone", "pooling", "objective", "train", "dev", "nli", "output", *LABELS)
+SETTINGS = tuple(item.name for item in fields(TrainConfig) if item.name not in _CHOSEN)
+_LABELLED = (Objective.NLI, Objective.TRIPLET, Objective.RANKING)
+_TABLES_FOLDER = ".tables"
+_HUB_TABLES = {"graded": "stsb", "labelled": "all-nli"}
+
+
+class Source(StrEnum):
+    """Where the tables come from."""
+
+    SAMPLE = "sample"
+    DATA = "data"
+    UPLOAD = "upload"
+    HUB = "hub"
+    SAME = "same"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for.
+
+    Args:
+        backbone: An encoder's name, a folder, or a hub id.
+        pooling: See TrainConfig.
+        objective: See TrainConfig.
+        source: One of Source.
+        uploads: For Source.UPLOAD and Source.SAME the tables' paths, by "train", "nli" and "dev".
+        name: Of the run; empty to have one made up.
+        seeds: How many runs, each with the next seed.
+        settings: Values of SETTINGS; what is missing takes its default.
+    """
+
+    backbone: str
+    pooling: str
+    objective: str
+    source: str = Source.SAMPLE.value
+    uploads: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""
+    seeds: int = 1
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def config_of(request: Request, infos: Sequence[EncoderInfo], data: Path | None) -> TrainConfig:
+    """Returns the configuration of the first run asked for; its output is still open.
+
+    Args:
+        request: See Request.
+        infos: The encoders a run may start from.
+        data: The folder of evaluation data; None if not given.
+
+    Raises:
+        SettingError: A setting does not fit.
+        DataError: The source has no such table.
+    """
+    unknown = [name for name in request.settings if name not in SETTINGS]
+    if unknown:
+        raise SettingError(f"Unknown setting {str(unknown[0])[:60]!r}; known are {', '.join(SETTINGS)}.")
+    if not 1 <= request.seeds <= MOST_SEEDS:
+        raise SettingError(f"{request.seeds} seeds are asked for; 1 to {MOST_SEEDS} can be run at a time.")
+    settings: dict[str, Any] = {name: _of_kind(name, value) for name, value in request.settings.items()}
+    settings |= _backbone(request.backbone, infos) | _tables(request, data)
+    return TrainConfig(pooling=request.pooling, objective=request.objective, output="", **settings)
+
+
+def start_runs(jobs: Jobs, config: TrainConfig, request: Request, data: Path | None) -> list[str]:
+    """Starts what is asked for, one run a seed, and returns the ids; uploads are first copied to where they stay.
+
+    Args:
+        jobs: Where to.
+        config: What `config_of` made of the request.
+        request: The request.
+        data: See config_of; its STSb test pairs are scored once, at the end.
+
+    Raises:
+        TrainingError: A name cannot be used or is taken, or nothing can be written.
+    """
+    if request.source == Source.UPLOAD:
+        kept: dict[str, Any] = {
+            name: str(keep_table(Path(path), jobs.runs_folder)) for name, path in _used(config, request)
+        }
+        config = replace(config, **kept)
+    test = data / "stsb" / "test.tsv" if data is not None and request.source == Source.DATA else None
+    options = {"test": str(test)} if test is not None and test.is_file() else {}
+    if request.seeds == 1:
+        return [submit(jobs, config, name=request.name or None, **options)]
+    seeds = range(config.seed, config.seed + request.seeds)
+    return submit_seeds(jobs, config, seeds, name=request.name or None, **options)
+
+
+def free_name(jobs: Jobs, stem: str) -> str:
+    """Returns the first of stem-1, stem-2 and so on that no run has."""
+    return next(name for number in count(1) if not (jobs.runs_folder / (name := f"{stem}-{number}")).exists())
+
+
+def keep_table(path: Path, runs: Path) -> Path:
+    """Copies a table to where it stays as long as a run uses it; equal files share a copy."""
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    target = runs / _TABLES_FOLDER / digest / path.name
+    if not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
+    return target
+
+
+def drop_tables(runs: Path, configs: Sequence[Mapping[str, Any]]) -> None:
+    """Removes the copied tables that none of these configurations names."""
+    used = {str(Path(str(config.get(name) or "")).parent) for config in configs for name in ("train", "nli", "dev")}
+    for folder in (runs / _TABLES_FOLDER).glob("*"):
+        if str(folder) not in used:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def named_backbone(backbone: str, infos: Sequence[EncoderInfo]) -> str | None:
+    """Returns the name of the encoder whose folder a configuration starts from; None if it is another."""
+    return next((info.name for info in infos if backbone and backbone in (info.name, str(info.folder))), None)
+
+
+def _backbone(asked: str, infos: Sequence[EncoderInfo]) -> dict[str, str]:
+    asked = asked.strip()
+    if not asked:
+        raise SettingError("No backbone is given; choose an encoder, or name a folder or a hub id.")
+    for info in infos:
+        if asked in (info.name, str(info.folder)):
+            origin = str(info.facts.get("backbone_origin") or "")
+            since = f"The encoder {info.name} of this explorer, trained further. {origin}".strip()
+            return {"backbone": str(info.folder), "backbone_label": info.backbone, "backbone_origin": since}
+    folder = Path(asked).expanduser()
+    if folder.is_dir():
+        return {"backbone": str(folder.resolve())}
+    is_hub_id = asked.count("/") <= 1 and not asked.startswith((".", "/", "~"))
+    if not is_hub_id:
+        raise SettingError(f"There is no folder {asked[:120]!r}; check the path.")
+    if not hub_allowed():
+        raise SettingError(
+            f"{asked[:120]!r} is no encoder and no folder here, and the hub is switched off; start the explorer with "
+            "--hub to fetch it from there."
+        )
+    return {"backbone": asked}
+
+
+def _tables(request: Request, data: Path | None) -> dict[str, str]:
+    objective = request.objective
+    if objective not in list(Objective):
+        raise SettingError(f"objective is {objective!r}; it must be one of {', '.join(Objective)}.")
+    if request.source == Source.UPLOAD:
+        return _uploaded(request)
+    if request.source == Source.SAME:
+        if not {"train", "dev"} <= set(request.uploads):
+            raise SettingError("There is no run whose tables could be used again; choose another source.")
+        same = dict(request.uploads)
+        return same if objective == Objective.NLI_STS else {name: same[name] for name in ("train", "dev")}
+    graded, labelled, dev = _shipped(request.source, data, objective)
+    if objective in _LABELLED:
+        return {"train": labelled, "dev": dev}
+    return {"train": graded, "dev": dev} | ({"nli": labelled} if objective == Objective.NLI_STS else {})
+
+
+def _shipped(source: str, data: Path | None, objective: str) -> tuple[str, str, str]:
+    """The tables of graded pairs, labelled pairs and dev pairs of a source; only those the objective needs exist."""
+    if source == Source.SAMPLE:
+        return str(SAMPLE_PAIRS), str(SAMPLE_NLI), str(SAMPLE_PAIRS)
+    if source == Source.HUB:
+        return _hub(objective)
+    if source != Source.DATA:
+        raise SettingError(f"source is {source!r}; it must be one of {', '.join(Source)}.")
+    if data is None:
+        raise SettingError("No data folder was given; start the explorer with --data FOLDER, or choose another source.")
+    labelled = next((data / name for name in NLI_TABLES if (data / name).is_file()), None)
+    if labelled is None and objective in (*_LABELLED, Objective.NLI_STS):
+        raise DataError(f"{data.name} has no labelled pairs; one of {', '.join(NLI_TABLES)} is needed.")
+    graded, dev = data / "stsb" / "train.tsv", data / "stsb" / "dev.tsv"
+    for path in (dev,) if objective in _LABELLED else (graded, dev):
+        if not path.is_file():
+            raise DataError(f"{data.name} has no {path.parent.name}/{path.name}, which this objective needs.")
+    return str(graded.resolve()), str(labelled.resolve()) if labelled else "", str(dev.resolve())
+
+
+def _hub(objective: str) -> tuple[str, str, str]:
+    if not hub_allowed():
+        raise SettingError(
+            "The hub is switched off; start the explorer with --hub, or choose another source."
+        )
+    from explorer.data.hub import fetch_table
+
+    graded = fetch_table(_HUB_TABLES["graded"])
+    labelled = fetch_table(_HUB_TABLES["labelled"]) if objective in (*_LABELLED, Objective.NLI_STS) else ""
+    return str(graded), str(labelled), str(graded)
+
+
+def _uploaded(request: Request) -> dict[str, str]:
+    needed = {"train": "the table to train on"}
+    if request.objective == Objective.NLI_STS:
+        needed["nli"] = "the table of labelled pairs for the first stage"
+    for name, words in needed.items():
+        if not request.uploads.get(name):
+            raise SettingError(f"No file is uploaded as {words}; upload one, or choose another source.")
+    given = {name: request.uploads[name] for name in needed}
+    return {**given, "dev": request.uploads.get("dev") or str(SAMPLE_PAIRS)}
+
+
+def _used(config: TrainConfig, request: Request) -> list[tuple[str, str]]:
+    """Those of the uploads that the configuration reads."""
+    return [(name, path) for name, path in request.uploads.items() if getattr(config, name) == path]
+
+
+def _of_kind(name: str, value: Any) -> Any:
+    """A form's number as the setting has it: 4.0 for a whole number is 4."""
+    kind = next(str(item.type) for item in fields(TrainConfig) if item.name == name)
+    if kind == "int" and isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value

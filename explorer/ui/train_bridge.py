@@ -1,0 +1,84 @@
+"""The tab Train's only script: it asks for news while someone looks, and passes on clicks on a run's buttons.
+
+News is asked for every few seconds while a run is alive, rarely otherwise, and never while the list is out of sight or the
+window is hidden. What is on the page is told along (a stamp for each part), so that only what changed comes back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gradio as gr
+
+# Milliseconds between two looks while no run is alive; while one is, the list itself says how many.
+IDLE = 15_000
+POLL, ACT, CLONE, EXPORT = "poll", "act", "clone", "export"
+
+_SCRIPT = """
+const idle = %(idle)d;
+const viewer = Math.random().toString(36).slice(2);
+const kept = {};
+let last = 0;
+const part = (name) => document.querySelector('#train-' + name + ' [data-stamp]')?.dataset.stamp ?? '';
+const seen = () => ({
+    viewer, job: document.querySelector('#train-job [data-job]')?.dataset.job
+        ?? new URL(window.location.href).searchParams.get('job') ?? '',
+    history: part('history'), view: part('job'), papers: part('papers'),
+    plot: document.querySelector('#train-plot .js-plotly-plot')?.layout?.meta?.stamp ?? '',
+});
+const remember = (job) => {
+    const address = new URL(window.location.href);
+    address.searchParams.set('tab', 'train');
+    address.searchParams.set('job', job);
+    window.history.replaceState(window.history.state, '', address);
+};
+const look = () => {
+    const list = document.querySelector('#train-history');
+    if (!list || list.offsetParent === null || document.hidden) return;
+    if (Date.now() - last < (Number(list.querySelector('[data-busy]')?.dataset.busy) || idle)) return;
+    last = Date.now();
+    trigger('poll', seen());
+};
+const copy = (button) => {
+    const text = button.parentElement.querySelector('code').textContent;
+    const done = () => { button.textContent = 'Copied'; setTimeout(() => { button.textContent = 'Copy'; }, 1500); };
+    const select = () => window.getSelection().selectAllChildren(button.parentElement.querySelector('code'));
+    if (navigator.clipboard) navigator.clipboard.writeText(text).then(done, select); else select();
+};
+setInterval(look, 250);
+document.addEventListener('click', (event) => {
+    const button = event.target.closest?.('[data-train]');
+    if (!button) return;
+    const {train: what, job} = button.dataset;
+    if (what === 'copy') { copy(button); return; }
+    if (what === 'choose') remember(job);
+    const text = button.parentElement.querySelector('[data-text]')?.value ?? '';
+    if (what === 'rename') remember(text);
+    if (what === 'clone') { trigger('clone', {job}); return; }
+    if (what === 'export') { trigger('export', {job}); return; }
+    if (button.closest('.acts')) button.disabled = true;
+    trigger('act', {...seen(), what, job, text});
+});
+document.addEventListener('toggle', (event) => {
+    const key = event.target.dataset?.keep;
+    if (key) kept[key] = event.target.open;
+}, true);
+// A part that comes anew is as open or closed as a person left it.
+new MutationObserver(() => {
+    for (const item of document.querySelectorAll('#train-runs details[data-keep]'))
+        if (item.dataset.keep in kept && item.open !== kept[item.dataset.keep]) item.open = kept[item.dataset.keep];
+}).observe(document.body, {childList: true, subtree: true});
+"""
+
+
+def bridge() -> gr.HTML:
+    """Places the component without a look that carries the script; listen to its events POLL, ACT, CLONE and EXPORT."""
+    script = _SCRIPT % {"idle": IDLE}
+    return gr.HTML("", js_on_load=script, container=False, padding=False, elem_classes="bridge", elem_id="train-bridge")
+
+
+def told(event: gr.EventData) -> dict[str, Any]:
+    """Returns what the script sent along, every value as text; whatever else a caller sends is dropped."""
+    data = event._data if isinstance(event._data, dict) else {}
+    names = ("viewer", "job", "history", "view", "papers", "plot", "what", "text")
+    return {name: str(data.get(name) or "")[:200] for name in names}

@@ -1,0 +1,128 @@
+"""What starts a run, or looks before it starts: the classroom card, the form with its presets, the check."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import gradio as gr
+
+from explorer.errors import SettingError
+from explorer.operations.training_request import Request, config_of, free_name, start_runs
+from explorer.training.presets import CLASSROOM, preset
+from explorer.ui import train_form, train_text, train_views
+from explorer.ui.background import Background
+from explorer.ui.cards import message, notice, working
+from explorer.ui.errors import for_person, toast
+from explorer.ui.html import join, tag
+from explorer.ui.train_allowed import where_allowed
+from explorer.ui.train_live import Bench, Live
+from explorer.ui.words import family
+
+_NEWS_SECONDS = 1.0
+_NOTHING = tuple(gr.skip() for _ in Live._fields)
+
+
+def begin(bench: Bench, request: Request) -> list[str]:
+    """Checks a request and starts its runs; returns their ids.
+
+    Raises:
+        SettingError, DataError, TrainingError, EncoderError: In one sentence, what is wrong.
+    """
+    from explorer.operations.preflight import validate
+
+    data = bench.page.data
+    config = config_of(request, train_form.usable(bench.page), data)
+    validate(config)
+    try:
+        return start_runs(bench.watch.jobs, config, request, data)
+    finally:
+        bench.watch.forget()
+
+
+@for_person(lambda text, *_: (message(text), gr.skip(), *_NOTHING))
+@where_allowed
+def classroom(bench: Bench) -> tuple[Any, ...]:
+    """Starts the classroom preset; returns (status, inner tabs, live parts)."""
+    return _started(bench, begin(bench, classroom_request(bench)))
+
+
+def classroom_request(bench: Bench) -> Request:
+    """Returns what the classroom preset asks for, under the next free name.
+
+    Raises:
+        SettingError: There is no encoder to start from.
+    """
+    values = train_form.filled_from_preset(CLASSROOM, train_form.usable(bench.page), False)
+    if "backbone" not in values:
+        raise SettingError("No encoder is here to start from; put one into checkpoints/.")
+    values["name"] = free_name(bench.watch.jobs, CLASSROOM)
+    return train_form.request_of([values.get(name) for name in train_form.FIELDS])
+
+
+@for_person(lambda text, *_: (message(text), gr.skip(), gr.skip(), *_NOTHING))
+@where_allowed
+def start(bench: Bench, *values: Any) -> tuple[Any, ...]:
+    """Starts what the form asks for; returns (its own status, status, inner tabs, live parts)."""
+    ids = begin(bench, train_form.request_of(values))
+    return notice(train_text.NOT_CHECKED), *_started(bench, ids)
+
+
+@for_person(lambda text, *_: (message(text), ""))
+@where_allowed
+def check(bench: Bench, *values: Any) -> Iterator[tuple[Any, Any]]:
+    """Yields (status, the checks), first what is being done."""
+    from explorer.operations.preflight import preflight
+
+    config = config_of(train_form.request_of(values), train_form.usable(bench.page), bench.page.data)
+    runs, began = bench.watch.jobs.runs_folder, time.monotonic()
+    with Background(lambda _: preflight(config, runs=runs), "checks") as looking:
+        while not looking.wait(_NEWS_SECONDS):
+            seconds = f"{time.monotonic() - began:.0f} s so far"
+            yield working(f"Reading the tables, then trying a few steps on the longest batch: {seconds}."), gr.skip()
+        found = looking.result()
+    said = notice("Ready to start.") if found.ready else message("This run would fail; see the line marked Error.")
+    yield said, join(train_views.checks(found), train_views.command_of(config))
+
+
+@for_person(toast(1 + len(train_form.FIELDS)))
+@where_allowed
+def take_preset(bench: Bench, name: str) -> tuple[Any, ...]:
+    """Returns the sentence on a preset, and the fields as it sets them."""
+    item = preset(name)
+    infos = train_form.usable(bench.page)
+    values = train_form.filled_from_preset(name, infos, bench.page.data is not None)
+    words = tag("p", item.sentence if item else "", _instead(name, values), cls="small explains")
+    return words, *train_form.updates(values)
+
+
+@for_person(toast(len(train_form.FIELDS)))
+@where_allowed
+def take_suggestion(bench: Bench, backbone: str, objective: str) -> tuple[Any, ...]:
+    """Returns the fields with the settings that suit a backbone and an objective."""
+    return tuple(train_form.updates(train_form.suggestions(backbone, objective, train_form.usable(bench.page))))
+
+
+@for_person(toast(1))
+@where_allowed
+def backbones_now(bench: Bench) -> Any:
+    """Returns the backbones there are now, the chosen one left as it is."""
+    return gr.Dropdown(choices=train_form.backbones(train_form.usable(bench.page)))
+
+
+def _started(bench: Bench, ids: list[str]) -> tuple[Any, ...]:
+    text = f"{ids[0]} is started." if len(ids) == 1 else f"{len(ids)} runs are started, one after the other."
+    said = notice(f"{text} It goes on if you close this page.")
+    return said, gr.Tabs(selected="runs"), *bench.watch.look(ids[0])
+
+
+def _instead(name: str, values: dict[str, Any]) -> str:
+    """What a preset's own backbone was replaced by, if it was."""
+    item = preset(name)
+    if item is None or item.row is None or values.get("backbone") in (train_form.OTHER, None):
+        return ""
+    return (
+        f" The paper starts from {family(item.row[2])}-base, which is not here; this starts from {values['backbone']}, a "
+        "smaller model that has been trained on sentence pairs before. Its figures are not the paper's."
+    )
