@@ -38,8 +38,8 @@ def test_project_json_is_one_object_an_encoder(root: Path, capsys: pytest.Captur
     assert rows[0]["procrustes_distance"] == 0
     assert set(rows[0]["agreement"]) == {"bert-cnn"}
     points = rows[1]["points"]
-    # The second "a dog runs" is passed over; read_lines has left the blank line out already.
-    assert [point["row"] for point in points] == [0, 1, 2, 4, 5, 6]
+    # The blank line and the second "a dog runs" are passed over.
+    assert [point["row"] for point in points] == [0, 1, 3, 5, 6, 7]
     for point in points:
         assert len(point["neighbours"]) == 2 and point["row"] not in point["neighbours"]
         assert {"x", "y", "sentence", "suspect", "cosines"} <= set(point)
@@ -51,7 +51,33 @@ def test_project_csv_is_one_row_a_point(root: Path, capsys: pytest.CaptureFixtur
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert len(rows) == 6
     assert rows[2]["sentence"] == "the boy sings, slow"
+    assert rows[3]["sentence"] == "'=the red car", "no spreadsheet may run it"
     assert {float(row["x"]) for row in rows} and all(row["encoder"] == "bert-cnn" for row in rows)
+
+
+def test_project_reads_a_table_with_labels(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text(
+        "who,said\ndog,a dog runs\ncat,a cat runs\ndog,the dog sleeps\ncat,the cat eats\n", encoding="utf-8"
+    )
+    arguments = ["--checkpoints", str(root), "--k", "2", "--csv", "--encoders", "bert-mean"]
+    assert main(["project", str(table), "--column", "said", "--label", "who", *arguments]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["label_who"] for row in rows] == ["dog", "cat", "dog", "cat"]
+    assert main(["project", str(table), "--column", "nothing", *arguments]) == 2
+    assert "has no column 'nothing'" in capsys.readouterr().err
+
+
+def test_project_writes_the_linked_maps_as_one_file(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "maps.html"
+    assert run(root, "--html", str(path)) == 0
+    written = path.read_text(encoding="utf-8")
+    assert "the boy sings, slow" in written and "http" not in written.replace("http://www.w3.org/2000/svg", "")
+    assert str(path) in capsys.readouterr().err
+    assert run(root, "--html", str(tmp_path / "nowhere" / "maps.html")) == 2
+    assert "folder that does not exist" in capsys.readouterr().err
 
 
 def test_project_prints_tables(root: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ Nothing here looks at a picture except `align`, which turns one map onto another
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -72,11 +73,15 @@ def linear_cka(first: ArrayLike, second: ArrayLike) -> float:
 
 
 def cka_matrix(encoders: Sequence[ArrayLike]) -> Floats:
-    """Returns the linear CKA of every pair of encoders, (e, e) float64."""
-    matrix = np.full((len(encoders), len(encoders)), np.nan)
-    for i, first in enumerate(encoders):
+    """Returns the linear CKA of every pair of encoders, (e, e) float64; see linear_cka."""
+    tables = _centred(encoders)
+    own = [float(np.linalg.norm(table.T @ table)) for table in tables]
+    matrix = np.full((len(tables), len(tables)), np.nan)
+    for i, first in enumerate(tables):
         for j in range(i + 1):
-            matrix[i, j] = matrix[j, i] = linear_cka(first, encoders[j])
+            if own[i] * own[j] > 0:
+                together = own[i] ** 2 if i == j else float(np.linalg.norm(first.T @ tables[j]) ** 2)
+                matrix[i, j] = matrix[j, i] = min(1.0, together / (own[i] * own[j]))
     return matrix
 
 
@@ -108,27 +113,60 @@ def rank_agreement(encoders: Sequence[ArrayLike], most_pairs: int = _MOST_PAIRS,
 def align(reference: ArrayLike, moved: ArrayLike) -> Aligned:
     """Returns `moved` shifted, turned, mirrored and scaled onto `reference`, as close as its shape allows.
 
-    It gets the reference's size whatever its shape, so that a map unlike the reference does not shrink.
+    It gets the reference's size whatever its shape, so that a map unlike the reference does not shrink. Only rows without
+    nan in both are compared; what else has a place in `moved` is moved along.
 
     Args:
-        reference: (n, 2) float, or of any other width.
+        reference: (n, 2) float, or of any other width; nan where a row has no place.
         moved: As wide, the same sentences in the same order.
 
     Raises:
-        DataError: Not as many rows, none, or values that are not finite.
+        DataError: Not as many rows, none, none with a place in both, or values that are infinite.
 
     Source:
         The distance is that of scipy.spatial.procrustes.
     """
-    x, y = _same_rows(reference, moved)
-    centre = x.mean(axis=0)
-    x, y = x - centre, y - y.mean(axis=0)
+    whole = np.asarray(moved, dtype=np.float64)
+    x, y = np.asarray(reference, dtype=np.float64), whole
+    if len(x) != len(y):
+        raise DataError(f"The encoders have {_counts([x, y])} vectors; give the same sentences to all.")
+    both = ~(np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1))
+    x, y = check_vectors(x[both]), check_vectors(y[both])
+    centre_x, centre_y = x.mean(axis=0), y.mean(axis=0)
+    x, y = x - centre_x, y - centre_y
     size_x, size_y = np.linalg.norm(x), np.linalg.norm(y)
     if size_x == 0 or size_y == 0:
-        return Aligned(y + centre, float("nan"))
+        return Aligned(whole - centre_y + centre_x, float("nan"))
     left, alike, right = np.linalg.svd((y / size_y).T @ (x / size_x))
-    turned = (y / size_y) @ (left @ right) * size_x + centre
+    turned = ((whole - centre_y) / size_y) @ (left @ right) * size_x + centre_x
     return Aligned(turned, float(max(0.0, 1.0 - alike.sum() ** 2)))
+
+
+def procrustes_matrix(encoders: Sequence[ArrayLike]) -> Floats:
+    """Returns the Procrustes distance of every pair of encoders in the full space, (e, e) float64, 0 (the same shape) to 1.
+
+    Tables of different widths are compared as if the narrower were filled up with zeros, which changes no distance in it.
+
+    Args:
+        encoders: Each (n, H) float, the same sentences in the same order.
+    """
+    tables = _centred(encoders)
+    sizes = [float(np.linalg.norm(table)) for table in tables]
+    matrix = np.zeros((len(tables), len(tables)))
+    for i, first in enumerate(tables):
+        for j in range(i):
+            alike = np.linalg.svd(first.T @ tables[j], compute_uv=False).sum()
+            sound = sizes[i] * sizes[j] > 0
+            distance = 1.0 - (alike / (sizes[i] * sizes[j])) ** 2 if sound else float("nan")
+            matrix[i, j] = matrix[j, i] = distance if math.isnan(distance) else max(0.0, distance)
+    return matrix
+
+
+def _centred(encoders: Sequence[ArrayLike]) -> list[Floats]:
+    tables = [check_vectors(vectors) for vectors in encoders]
+    if len({len(table) for table in tables}) > 1:
+        raise DataError(f"The encoders have {_counts(encoders)} vectors; give the same sentences to all.")
+    return [table - table.mean(axis=0) for table in tables]
 
 
 def _same_rows(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:

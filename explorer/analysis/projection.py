@@ -5,20 +5,25 @@ Equal vectors count once and share a point; zero vectors get none. Whether a map
 
 from __future__ import annotations
 
+import re
 import threading
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from threadpoolctl import threadpool_limits
 
 from explorer.analysis.neighbours import check_vectors, name_rows, nearest_to, unit_rows
 from explorer.errors import DataError, SettingError
 from explorer.paths import cache_folder
 
 Floats = NDArray[np.float64]
+# Called with (rounds done, rounds in all) while UMAP moves the points.
+Progress = Callable[[int, int], None]
 # UMAP cannot lay out fewer different vectors.
 FEWEST_FOR_UMAP = 5
 # Two fits at once can end the process, where numba has only its own thread pool; and umap's warnings are caught inside.
@@ -122,14 +127,16 @@ def check_settings(settings: MapSettings) -> MapSettings:
     return MapSettings(method, metric, int(settings.neighbours), float(settings.min_dist), int(settings.seed))
 
 
-def project(vectors: ArrayLike, settings: MapSettings | None = None) -> Projection:
-    """Returns a map of the vectors. The same vectors give the same map to the last bit, in any order of the rows.
+def project(vectors: ArrayLike, settings: MapSettings | None = None, progress: Progress | None = None) -> Projection:
+    """Returns a map of the vectors. The same vectors give the same map to the last bit, in any order of the rows and with
+    any number of threads.
 
     One vector lies at 0; two to four different ones are laid out by PCA whatever the method.
 
     Args:
         vectors: (n, H) float.
         settings: See MapSettings; None for PCA.
+        progress: See Progress; PCA has none.
 
     Raises:
         DataError: No rows, values that are not finite (the rows are named), or zero vectors alone.
@@ -152,9 +159,11 @@ def project(vectors: ArrayLike, settings: MapSettings | None = None) -> Projecti
         neighbours = min(chosen.neighbours, len(distinct) - 1)
         if neighbours < chosen.neighbours:
             notes.append(f"n_neighbors is {neighbours}, since there are only {len(distinct)} different sentences.")
-        laid_out = _umap(distinct, chosen, neighbours)
+        laid_out = _umap(distinct, chosen, neighbours, progress)
     else:
-        laid_out, explained = _pca(distinct.astype(np.float64))
+        # One thread: with several, sums are made in another order.
+        with threadpool_limits(1, "blas"):
+            laid_out, explained = _pca(distinct.astype(np.float64))
     points = np.full((len(table), 2), np.nan)
     points[sound] = (laid_out - laid_out.mean(axis=0))[place]
     return Projection(points, chosen, method, neighbours, explained, tuple(zero.tolist()), tuple(notes))
@@ -211,8 +220,8 @@ def _pca(vectors: Floats) -> tuple[Floats, tuple[float, float]]:
     return np.where(empty, 0.0, wide @ axes), (float(shares[0]), float(shares[1]))
 
 
-def _umap(vectors: NDArray[np.float32], settings: MapSettings, neighbours: int) -> Floats:
-    with _FITTING, warnings.catch_warnings():
+def _umap(vectors: NDArray[np.float32], settings: MapSettings, neighbours: int, progress: Progress | None) -> Floats:
+    with _FITTING, warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")
         fit: Any = _import_umap().UMAP(
             n_neighbors=neighbours,
@@ -220,8 +229,24 @@ def _umap(vectors: NDArray[np.float32], settings: MapSettings, neighbours: int) 
             metric=settings.metric.value,
             random_state=settings.seed,
             n_jobs=1,
+            tqdm_kwds={"disable": progress is None, "file": _Counter(progress), "bar_format": "{n}/{total} "},
         )
         return np.asarray(fit.fit_transform(vectors), dtype=np.float64)
+
+
+class _Counter:
+    """Looks like the file that umap's progress bar is written to, and passes the numbers on."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress = progress
+
+    def write(self, text: str) -> None:
+        found = re.search(r"(\d+)/(\d+)", text)
+        if found and self._progress:
+            self._progress(int(found[1]), int(found[2]))
+
+    def flush(self) -> None:
+        """Does nothing; a file has it."""
 
 
 def _import_umap() -> Any:

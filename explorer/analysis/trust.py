@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from explorer.analysis.neighbours import (
+    Neighbours,
     blocks,
     check_k,
     check_vectors,
@@ -45,13 +47,14 @@ class Trust:
     suspect: NDArray[np.bool_]
 
 
-def trust_map(vectors: ArrayLike, points: ArrayLike, k: int = 10) -> Trust:
+def trust_map(vectors: ArrayLike, points: ArrayLike, k: int = 10, nearest: Neighbours | None = None) -> Trust:
     """Returns how far a map can be believed. Equal distances share the best rank; equal points go by row order.
 
     Args:
         vectors: (n, H) float; zero vectors are left out.
         points: (n, 2) float; points that are nan are left out.
         k: Neighbours to look at, at least 1.
+        nearest: The vectors' nearest neighbours, at least k of them, if they are known already.
 
     Raises:
         DataError: Not as many points as vectors, or values that are not finite.
@@ -73,7 +76,9 @@ def trust_map(vectors: ArrayLike, points: ArrayLike, k: int = 10) -> Trust:
     beside = nearest_on_map(places[rows], k)
     beyond = np.maximum(_ranks(units[rows], beside) - k, 0).sum(axis=1)
     trust[rows] = 1.0 - 2.0 * beyond / (k * (2 * n - 3 * k - 1))
-    kept[rows] = shared_neighbours(nearest_neighbours(table[rows], k).rows, beside) / k
+    if nearest is None or nearest.k < k or n < len(table):
+        nearest = nearest_neighbours(table[rows], k)
+    kept[rows] = shared_neighbours(nearest.rows[:, :k], beside) / k
     suspect = np.nan_to_num(trust, nan=1.0) < SUSPECT_BELOW
     return Trust(k, float(trust[rows].mean()), float(kept[rows].mean()), trust, kept, suspect)
 
@@ -91,15 +96,22 @@ def nearest_on_map(points: ArrayLike, k: int) -> NDArray[np.int64]:
     return found
 
 
+def worst(trust: Trust, share: float = 0.05) -> NDArray[np.int64]:
+    """Returns the suspect rows that are to be ringed, the least trustworthy first: at most this share of all points."""
+    suspects = np.flatnonzero(trust.suspect)
+    most = math.ceil(share * int(np.isfinite(trust.trust_of_points).sum()))
+    return suspects[np.argsort(trust.trust_of_points[suspects], kind="stable")[:most]]
+
+
 def _ranks(units: Floats, beside: NDArray[np.int64]) -> NDArray[np.int64]:
     """Returns the rank, 1 for the nearest, of each row's given neighbours in the full space, (n, k) int64."""
     n = len(units)
     ranks = np.empty(beside.shape, dtype=np.int64)
     for block in np.array_split(np.arange(n), blocks(n, n)):
-        distances = -(units[block] @ units.T).round(12)
-        given = np.take_along_axis(distances, beside[block], axis=1)
-        distances[np.arange(len(block)), block] = np.inf
-        distances.sort(axis=1)
-        for row, ordered, wanted in zip(block, distances, given, strict=True):
-            ranks[row] = np.searchsorted(ordered, wanted, side="left") + 1
+        found = (units[block] @ units.T).round(12)
+        given = np.take_along_axis(found, beside[block], axis=1)
+        found[np.arange(len(block)), block] = -np.inf
+        # Counting what is nearer is several times faster than sorting everything.
+        for column in range(beside.shape[1]):
+            ranks[block, column] = (found > given[:, column, None]).sum(axis=1) + 1
     return ranks

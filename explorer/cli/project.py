@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from explorer.cli.common import (
     Bar,
@@ -19,6 +20,11 @@ from explorer.cli.common import (
     print_rows,
     registry,
 )
+from explorer.errors import SettingError
+
+if TYPE_CHECKING:
+    from explorer.encoders.registry import Registry
+    from explorer.operations.project import Cleaned, Maps
 
 # Written out, since the modules that own these names load numpy and scipy, which --help need not wait for.
 METHODS = ("pca", "umap")
@@ -38,8 +44,13 @@ def add(commands: Any) -> None:
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "text", type=Path, nargs="?", help="UTF-8 file, one sentence a line; - for standard input (the sample corpus)"
+        "text",
+        type=Path,
+        nargs="?",
+        help="txt, csv, tsv, jsonl or parquet; - for lines on standard input (the sample corpus)",
     )
+    parser.add_argument("--column", help="of the sentences in a table (the one most like text)")
+    parser.add_argument("--label", help="a table's column of labels, for colours (none)")
     parser.add_argument("--method", choices=METHODS, default="pca", help="pca is instant, umap keeps neighbours (pca)")
     parser.add_argument("--metric", choices=METRICS, default="cosine", help="what is near (cosine)")
     parser.add_argument("--n-neighbors", type=int, default=15, help="umap: few show detail, many the whole (15)")
@@ -47,37 +58,33 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=42, help="of umap and of the sample of a large corpus (42)")
     parser.add_argument("--most", type=int, default=2000, help="sentences on a map; more are sampled (2000)")
     parser.add_argument("--k", type=int, default=10, help="neighbours that are compared (10)")
+    parser.add_argument("--html", type=Path, help="also write the linked maps as a file that opens without a network")
 
 
 def _project(options: argparse.Namespace) -> None:
     from explorer.analysis.projection import MapSettings, Method, Metric
-    from explorer.data.corpus import read_sample_corpus
-    from explorer.data.texts import read_lines
     from explorer.operations.map_report import agreement_rows, difference_rows, map_objects, point_rows, summary_row
     from explorer.operations.project import project
     from explorer.operations.reports import write_csv
 
-    sentences = read_lines(options.text) if options.text else read_sample_corpus()["sentence"].tolist()
-    bars: dict[str, Bar] = {}
-
-    def progress(label: str, done: int, total: int) -> None:
-        if label != "maps":
-            bars.setdefault(label, bar(label))(done, total)
-
+    if options.html and not options.html.resolve().parent.is_dir():
+        raise SettingError(f"--html {str(options.html)!r} is in a folder that does not exist; make it first.")
+    found = registry(options)
     maps = project(
-        registry(options),
-        sentences,
+        found,
+        _corpus(options),
         encoders=encoder_names(options),
         settings=MapSettings(
             Method(options.method), Metric(options.metric), options.n_neighbors, options.min_dist, options.seed
         ),
         k=options.k,
-        most=options.most,
         precision=options.precision,
-        progress=progress,
+        progress=_progress(),
     )
     for note in maps.notes:
         print(note, file=sys.stderr)
+    if options.html:
+        _write_html(options.html, maps, found)
     if options.json:
         print(json.dumps(map_objects(maps), indent=2, ensure_ascii=False, allow_nan=False))
         return
@@ -89,3 +96,38 @@ def _project(options: argparse.Namespace) -> None:
         if rows:
             print()
             print_rows(rows, False)
+
+
+def _corpus(options: argparse.Namespace) -> Cleaned:
+    from explorer.operations.map_corpus import check_most, file_corpus, lines_corpus, sample_corpus
+
+    most = check_most(options.most)
+    if options.text is None:
+        return sample_corpus(most, options.seed)
+    if str(options.text) == "-":
+        return lines_corpus(sys.stdin.read(), most, options.seed)
+    return file_corpus(options.text, options.column, options.label, most, options.seed)
+
+
+def _progress() -> Callable[[str, int, int], None]:
+    """Returns a progress function with a bar for every encoder that encodes and every map that takes a while."""
+    bars: dict[str, Bar] = {}
+
+    def progress(what: str, done: int, total: int) -> None:
+        if what != "maps":
+            bars.setdefault(what, bar(what, "round" if what.startswith("map of ") else "sentence"))(done, total)
+
+    return progress
+
+
+def _write_html(path: Path, maps: Maps, found: Registry) -> None:
+    from datetime import UTC, datetime
+
+    from explorer.figures.map import document, palette
+    from explorer.figures.theme import identities
+    from explorer.operations.map_payload import payload
+
+    looks = {name: look.css_class for name, look in identities(found.scan()[0]).items()}
+    made = f"Made by python -m explorer project, {datetime.now(UTC).strftime('%Y-%m-%d %H:%M UTC')}."
+    path.write_text(document(payload(maps, looks, palette(), vectors=True), made), encoding="utf-8")
+    print(f"Wrote {path}.", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Keeps finished maps on disk, found by the vectors and every setting; a damaged file is made again. No torch, no umap.
+"""Keeps finished maps and agreements on disk, found by the vectors and every setting; a damaged file is made again.
 
 Files are written aside and renamed, so a reader never meets half of one.
 """
@@ -9,14 +9,17 @@ import hashlib
 import json
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.analysis.agreement import RankAgreement
 from explorer.analysis.projection import MapSettings, Method, Projection
 from explorer.paths import cache_folder
 
@@ -24,6 +27,21 @@ from explorer.paths import cache_folder
 _FORMAT = 1
 # Each is some 30 kB for 2,000 sentences; those used longest ago go first.
 _MOST_KEPT = 500
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """How far several encoders agree on one corpus, the maps left out.
+
+    Args:
+        cka: (e, e) float64, linear CKA.
+        procrustes: (e, e) float64, Procrustes distance of the vectors.
+        ranks: Spearman correlation of all pair similarities.
+    """
+
+    cka: NDArray[np.float64]
+    procrustes: NDArray[np.float64]
+    ranks: RankAgreement
 
 
 def map_path(vectors: NDArray[np.float32], settings: MapSettings) -> Path:
@@ -68,13 +86,48 @@ def read_map(path: Path, settings: MapSettings, n: int) -> Projection | None:
 def write_map(path: Path, projection: Projection) -> None:
     """Keeps a map; on a full or read-only disk nothing is kept."""
     facts = {key: getattr(projection, key) for key in ("method", "neighbours", "explained", "zero", "notes")}
+    _write(path, {"points": projection.points, "facts": np.array(json.dumps(facts))})
+
+
+def agreement_path(tables: Sequence[NDArray[np.float32]]) -> Path:
+    """Returns where the agreement of several encoders' vectors, each (n, H) float32, is kept; it may not be there yet."""
+    digest = hashlib.sha256(json.dumps([_FORMAT, "agreement", version("numpy")]).encode())
+    for table in tables:
+        digest.update(repr(table.shape).encode() + np.ascontiguousarray(table, dtype=np.float32).tobytes())
+    return cache_folder() / "maps" / f"{digest.hexdigest()[:32]}.npz"
+
+
+def read_agreement(path: Path, encoders: int) -> Agreement | None:
+    """Returns what is kept of so many encoders' agreement; None where there is nothing or it cannot be read."""
+    try:
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+            cka, procrustes, ranks = (
+                np.asarray(file[name], dtype=np.float64) for name in ("cka", "procrustes", "ranks")
+            )
+            pairs, of_pairs = (int(number) for number in file["pairs"])
+        if not cka.shape == procrustes.shape == ranks.shape == (encoders, encoders):
+            return None
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return None
+    with suppress(OSError):
+        path.touch()
+    return Agreement(cka, procrustes, RankAgreement(ranks, pairs, of_pairs))
+
+
+def write_agreement(path: Path, found: Agreement) -> None:
+    """Keeps the agreement of several encoders; on a full or read-only disk nothing is kept."""
+    pairs = np.array([found.ranks.pairs, found.ranks.of_pairs])
+    _write(path, {"cka": found.cka, "procrustes": found.procrustes, "ranks": found.ranks.matrix, "pairs": pairs})
+
+
+def _write(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".tmp", delete=False) as file:
             aside = Path(file.name)
         try:
             with aside.open("wb") as file:
-                np.savez(file, points=projection.points, facts=np.array(json.dumps(facts)))
+                np.savez(file, **arrays)  # type: ignore[arg-type]
             aside.replace(path)
         finally:
             aside.unlink(missing_ok=True)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
+from explorer.analysis.projection import Placement
 from explorer.operations.project import EncoderMap, Maps
 
 Row = dict[str, Any]
@@ -51,7 +53,7 @@ def summary_row(maps: Maps, number: int) -> Row:
 
 
 def agreement_rows(maps: Maps) -> list[Row]:
-    """Returns one row a pair of encoders: overlap of neighbourhoods, CKA, rank correlation of all similarities."""
+    """Returns one row a pair of encoders: overlap of neighbourhoods, CKA, rank correlation, Procrustes distance."""
     names = [found.encoder for found in maps.encoders]
     return [
         {"encoder": name, "other": other} | _agreement(maps, i)[other]
@@ -75,15 +77,43 @@ def difference_rows(maps: Maps, show: int = 10) -> list[Row]:
 
 
 def point_rows(maps: Maps) -> list[Row]:
-    """Returns one row an encoder and sentence, for csv; neighbours are row numbers joined by spaces."""
+    """Returns one row an encoder and sentence, for csv; neighbours are row numbers joined by spaces.
+
+    Text that a spreadsheet would take for a formula begins with an apostrophe; see plain_cell.
+    """
     rows = []
     for found in maps.encoders:
         for row in range(len(maps.corpus.sentences)):
             point = _point(maps, found, row)
             point["neighbours"] = " ".join(map(str, point["neighbours"]))
             del point["cosines"]
-            rows.append({"encoder": found.encoder} | point)
+            point["sentence"] = plain_cell(point["sentence"])
+            labels = {name: plain_cell(values[row]) for name, values in maps.corpus.labels.items()}
+            rows.append({"encoder": found.encoder} | point | {f"label_{name}": value for name, value in labels.items()})
     return rows
+
+
+def plain_cell(text: str) -> str:
+    """Returns text that no spreadsheet runs as a formula: an apostrophe goes before = + - @ and control characters."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r", "|") else text
+
+
+def placement_rows(maps: Maps, placed: Sequence[Placement]) -> list[Row]:
+    """Returns one row an encoder for a typed sentence: its place, and its neighbours as sentences."""
+    return [
+        {
+            "encoder": found.encoder,
+            "x": place.x,
+            "y": place.y,
+            "approximate": True,
+            "note": place.note,
+            "neighbours": [
+                {"row": maps.corpus.rows[row], "sentence": maps.corpus.sentences[row], "cosine": float(cosine)}
+                for row, cosine in zip(place.rows, place.cosines, strict=True)
+            ],
+        }
+        for found, place in zip(maps.encoders, placed, strict=True)
+    ]
 
 
 def _agreement(maps: Maps, number: int) -> dict[str, Row]:
@@ -92,6 +122,7 @@ def _agreement(maps: Maps, number: int) -> dict[str, Row]:
             "overlap": _known(maps.overlap[number, place]),
             "cka": _known(maps.cka[number, place]),
             "similarity_spearman": _known(maps.ranks.matrix[number, place]),
+            "procrustes": _known(maps.procrustes[number, place]),
         }
         for place, other in enumerate(maps.encoders)
         if place != number

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.analysis.agreement import RankAgreement, align, cka_matrix, rank_agreement
+from explorer.analysis.agreement import RankAgreement, align, cka_matrix, procrustes_matrix, rank_agreement
 from explorer.analysis.neighbours import (
     Difference,
     Neighbours,
@@ -24,19 +24,29 @@ from explorer.analysis.neighbours import (
     overlap_matrix,
 )
 from explorer.analysis.projection import MapSettings, Placement, Projection, check_settings, place_by_neighbours
-from explorer.analysis.projection import project as lay_out
+from explorer.analysis.projection import project as lay_out_here
 from explorer.analysis.trust import Trust, trust_map
 from explorer.data.texts import check_text
 from explorer.encoders.cache import CacheKey, EmbeddingCache, encode_cached
 from explorer.encoders.registry import EncoderInfo, Registry
 from explorer.errors import DataError, SettingError
-from explorer.operations.map_cache import map_path, read_map, write_map
+from explorer.operations.map_cache import (
+    Agreement,
+    agreement_path,
+    map_path,
+    read_agreement,
+    read_map,
+    write_agreement,
+    write_map,
+)
 
 if TYPE_CHECKING:
     from explorer.encoders.encode import Precision
 
 # Called with what is being done, how much of it is done, and how much there is; may raise to stop.
 Progress = Callable[[str, int, int], None]
+# Lays vectors out; the last argument is told how far it is.
+LayOut = Callable[[NDArray[np.float32], MapSettings, Callable[[str, int, int], None]], Projection]
 MOST_SENTENCES = 2_000
 # More would take UMAP minutes, and the page longer to draw.
 LARGEST_MAP = 20_000
@@ -53,6 +63,8 @@ class Cleaned:
         empty: How many of them held nothing.
         repeated: How many repeated an earlier one.
         note: What was done, one sentence or two.
+        name: What a person calls the corpus.
+        labels: By column, a label for each sentence; empty where there is none.
     """
 
     sentences: tuple[str, ...]
@@ -61,6 +73,8 @@ class Cleaned:
     empty: int
     repeated: int
     note: str
+    name: str = "sentences"
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +113,7 @@ class Maps:
         encoders: One map an encoder, in the order asked for.
         overlap: (e, e) float64, mean Jaccard overlap of the k nearest sentences, 0..1.
         cka: (e, e) float64, linear CKA, 0..1.
+        procrustes: (e, e) float64, Procrustes distance of the vectors in the full space, 0..1.
         ranks: Spearman correlation of all pair similarities.
         differences: The sentences whose neighbourhoods differ most, first.
         notes: What a person has to know, a sentence each.
@@ -110,6 +125,7 @@ class Maps:
     encoders: tuple[EncoderMap, ...]
     overlap: NDArray[np.float64]
     cka: NDArray[np.float64]
+    procrustes: NDArray[np.float64]
     ranks: RankAgreement
     differences: tuple[Difference, ...]
     notes: tuple[str, ...]
@@ -157,7 +173,7 @@ def clean(sentences: Sequence[object], most: int = MOST_SENTENCES, seed: int = 4
 
 def project(
     registry: Registry,
-    sentences: Sequence[object],
+    sentences: Sequence[object] | Cleaned,
     *,
     encoders: Sequence[str] | None = None,
     settings: MapSettings | None = None,
@@ -165,20 +181,25 @@ def project(
     most: int = MOST_SENTENCES,
     precision: Precision | str = "auto",
     cache: EmbeddingCache | None = None,
+    keep: bool = True,
+    lay_out: LayOut | None = None,
     progress: Progress | None = None,
 ) -> Maps:
     """Returns the maps of all chosen encoders, and how far they agree.
 
     Args:
         registry: Where the encoders are.
-        sentences: See clean.
+        sentences: See clean; or what clean made of them.
         encoders: Their names; None for all.
         settings: Of the maps; None for PCA. Its seed draws the sample of a corpus that is too large, too.
         k: Neighbours for overlaps and trust; fewer where there are not that many sentences.
         most: See clean.
         precision: Arithmetic of the encoders.
         cache: Where vectors are kept; None for the project's.
-        progress: See Progress: sentences while an encoder encodes, encoders while maps are made.
+        keep: Whether new maps are kept on disk.
+        lay_out: Makes a map that is not on disk; None for analysis.projection.project, in this process.
+        progress: See Progress: an encoder's name and sentences while it encodes; "map of NAME" and UMAP's rounds while its
+            map is made; "maps" and encoders as maps are finished.
 
     Raises:
         DataError: No sentence, one that cannot be read, or vectors that cannot be laid out; the encoder is named.
@@ -189,7 +210,7 @@ def project(
 
     chosen = check_settings(settings or MapSettings())
     check_k(k)
-    corpus = clean(sentences, most, chosen.seed)
+    corpus = sentences if isinstance(sentences, Cleaned) else clean(sentences, most, chosen.seed)
     infos, arithmetic = registry.choose(encoders), resolve_precision(precision)
     kept = cache or EmbeddingCache()
     vectors = [_vectors(registry, info, corpus.sentences, arithmetic.value, kept, progress) for info in infos]
@@ -197,19 +218,20 @@ def project(
     for number, (info, table) in enumerate(zip(infos, vectors, strict=True)):
         if progress:
             progress("maps", number, len(infos))
-        found = _map(info, table, chosen, k)
+        found = _map(info, table, chosen, k, keep, lay_out or _here, progress)
         maps.append(_aligned(maps[0], found) if maps else found)
     if progress:
         progress("maps", len(infos), len(infos))
-    nearest = [found.neighbours for found in maps]
+    nearest, together = [found.neighbours for found in maps], _agreement(vectors, keep)
     return Maps(
         corpus=corpus,
         settings=chosen,
         precision=arithmetic.value,
         encoders=tuple(maps),
         overlap=overlap_matrix(nearest),
-        cka=cka_matrix(vectors),
-        ranks=rank_agreement(vectors),
+        cka=together.cka,
+        procrustes=together.procrustes,
+        ranks=together.ranks,
         differences=most_different(nearest, show=len(corpus.sentences)),
         notes=_notes(corpus, maps, k),
     )
@@ -223,14 +245,29 @@ def place(registry: Registry, maps: Maps, sentence: object, k: int = 5) -> tuple
         EncoderError: An encoder is gone or damaged.
         SettingError: k is below 1.
     """
+    return place_vectors(maps, encode_typed(registry, maps, sentence), k)
+
+
+def encode_typed(registry: Registry, maps: Maps, sentence: object) -> tuple[NDArray[np.float32], ...]:
+    """Returns a sentence's vector for every map, (H,) float32; nothing is kept.
+
+    Raises:
+        DataError: No sentence.
+        EncoderError: An encoder is gone or damaged.
+    """
     from explorer.encoders.encode import encode
 
     text = check_text(sentence)
-    placed = []
-    for found in maps.encoders:
-        (vector,) = encode(registry.load(found.encoder), [text], precision=maps.precision)
-        placed.append(place_by_neighbours(vector, found.vectors, found.projection.points, k))
-    return tuple(placed)
+    loaded = [registry.load(found.encoder) for found in maps.encoders]
+    return tuple(encode(encoder, [text], precision=maps.precision)[0] for encoder in loaded)
+
+
+def place_vectors(maps: Maps, vectors: Sequence[NDArray[np.float32]], k: int = 5) -> tuple[Placement, ...]:
+    """Returns where vectors, one for every map, lie on it; see place."""
+    return tuple(
+        place_by_neighbours(vector, found.vectors, found.projection.points, k)
+        for vector, found in zip(vectors, maps.encoders, strict=True)
+    )
 
 
 def _vectors(
@@ -253,34 +290,61 @@ def _vectors(
     return vectors[[place[text] for text in sentences]]
 
 
-def _map(info: EncoderInfo, vectors: NDArray[np.float32], settings: MapSettings, k: int) -> EncoderMap:
+def _map(
+    info: EncoderInfo,
+    vectors: NDArray[np.float32],
+    settings: MapSettings,
+    k: int,
+    keep: bool,
+    lay_out: LayOut,
+    progress: Progress | None,
+) -> EncoderMap:
+    def report(what: str, done: int, total: int) -> None:
+        if progress:
+            progress(f"{what} of {info.name}", done, total)
+
     start = time.perf_counter()
     path = map_path(vectors, settings)
     projection = read_map(path, settings, len(vectors))
     cached = projection is not None
     try:
         if projection is None:
-            projection = lay_out(vectors, settings)
-            write_map(path, projection)
-        neighbours, trust = nearest_neighbours(vectors, k), trust_map(vectors, projection.points, k)
+            projection = lay_out(vectors, settings, report)
+            if keep:
+                write_map(path, projection)
+        neighbours = nearest_neighbours(vectors, k)
+        trust = trust_map(vectors, projection.points, k, neighbours)
     except DataError as error:
         raise DataError(f"{info.name}: {error}") from error
     seconds = time.perf_counter() - start
     return EncoderMap(info.name, vectors, projection, 0.0, neighbours, trust, cached, seconds)
 
 
+def _agreement(vectors: Sequence[NDArray[np.float32]], keep: bool) -> Agreement:
+    path = agreement_path(vectors)
+    found = read_agreement(path, len(vectors))
+    if found is None:
+        found = Agreement(cka_matrix(vectors), procrustes_matrix(vectors), rank_agreement(vectors))
+        if keep:
+            write_agreement(path, found)
+    return found
+
+
+def _here(vectors: NDArray[np.float32], settings: MapSettings, report: Progress) -> Projection:
+    return lay_out_here(vectors, settings, lambda done, total: report("map", done, total))
+
+
 def _aligned(first: EncoderMap, moved: EncoderMap) -> EncoderMap:
-    """Returns the second map turned onto the first, by the sentences that both show."""
+    """Returns the second map turned onto the first by the sentences that both show; as it is where they share fewer than two."""
     points = moved.projection.points
     both = np.isfinite(first.projection.points).all(axis=1) & np.isfinite(points).all(axis=1)
-    shown = np.isfinite(points).all(axis=1)
-    if not np.array_equal(both, shown) or not both.any():
-        return replace(moved, distance=None)
-    aligned = align(first.projection.points[both], points[both])
-    turned = points.copy()
-    turned[both] = aligned.points
+    if both.sum() < 2:
+        note = f"Its map is not aligned to that of {first.encoder}: they share {int(both.sum())} points."
+        notes = (*moved.projection.notes, note)
+        return replace(moved, projection=replace(moved.projection, notes=notes), distance=None)
+    aligned = align(first.projection.points, points)
     distance = None if math.isnan(aligned.distance) else aligned.distance
-    return replace(moved, projection=replace(moved.projection, points=turned), distance=distance)
+    return replace(moved, projection=replace(moved.projection, points=aligned.points), distance=distance)
 
 
 def _notes(corpus: Cleaned, maps: Sequence[EncoderMap], k: int) -> tuple[str, ...]:

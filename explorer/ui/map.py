@@ -1,0 +1,200 @@
+"""The tab Map: one corpus seen by several encoders as linked maps, with neighbours, disagreement and trust. Wires only.
+
+The maps themselves are drawn in the browser (assets/map/); the server sends what they show.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import gradio as gr
+
+from explorer.errors import DataError
+from explorer.figures.map import script
+from explorer.ui import map_api, map_controls, map_downloads, map_text
+from explorer.ui.cards import message, notice, working
+from explorer.ui.errors import for_person
+from explorer.ui.html import Html
+from explorer.ui.map_desk import MapDesk, Wanted
+from explorer.ui.map_job import MapJob
+from explorer.ui.page import BARE, ON_MODEL, PRIVATE, Page, from_address
+
+# Maps take long; they wait for each other, never for a score.
+ON_MAPS: dict[str, Any] = {"concurrency_id": "maps", "concurrency_limit": 6}
+# Seconds between two words on how far it is.
+_LOOK = 0.3
+_ON_LOAD = """
+const atlas = new Atlas(element.appendChild(make("div", {className: "atlas"})), (wanted) => trigger("ask", wanted));
+const show = () => { if (props.value) atlas.show(JSON.parse(props.value)); };
+watch("value", show);
+watch("answer", () => { if (props.answer) atlas.answer(JSON.parse(props.answer)); });
+show();
+"""
+
+
+class Shown(NamedTuple):
+    """What an event changes, in the order of the components."""
+
+    status: Any = gr.skip()
+    stop: Any = gr.skip()
+    notes: Any = gr.skip()
+    maps: Any = gr.skip()
+    key: Any = gr.skip()
+    below: Any = gr.skip()
+
+
+def build(page: Page) -> None:
+    """Places the tab's components and wires them."""
+    desk = MapDesk(page.registry, page.demo)
+    gr.HTML(map_text.intro(page.demo), **BARE)
+    controls = map_controls.place(desk)
+    with gr.Row(elem_classes="act"):
+        button = gr.Button(
+            "Draw the maps", variant="primary", elem_id="draw", elem_classes="go", scale=0, min_width=170
+        )
+        stop = gr.Button("Stop", visible=False, elem_id="map-stop", elem_classes="go", scale=0, min_width=100)
+        status = gr.HTML(working("Loading the encoders, once after each start."), elem_id="map-status", **BARE)
+    notes = gr.HTML(elem_id="map-notes", **BARE)
+    maps = _maps()
+    key, opened = gr.Textbox("", visible="hidden", elem_id="map-key"), gr.State(False)
+    with gr.Column(visible=False) as below:
+        map_downloads.build(desk, key)
+    outputs = [status, stop, notes, maps, key, below]
+
+    inputs = controls.inputs
+    draw = {"fn": partial(draw_maps, desk), "inputs": inputs, "outputs": outputs, **ON_MAPS, **PRIVATE}
+    running: list[Any] = []
+    for listen in (button.click, controls.method.input, controls.encoders.input, controls.k.release):
+        drawn = listen(**draw, trigger_mode="always_last")
+        drawn.then(None, [key, *controls.remembered], None, js=map_controls.remember())
+        running.append(drawn)
+    opening = page.tab.select(_open(desk), [opened, *inputs], [opened, *outputs], **ON_MAPS, **PRIVATE)
+    opening.then(None, [key, *controls.remembered], None, js=map_controls.remember())
+    running.append(opening)
+    page.blocks.load(_restore(desk), None, controls.remembered, queue=False, **PRIVATE)
+    stop.click(stopped, None, [status, stop], cancels=running, queue=False, **PRIVATE)
+    maps.ask(_answers(desk), key, maps, **ON_MODEL, **PRIVATE)  # type: ignore[attr-defined]
+    map_api.build(desk)
+
+
+def on_error(text: str, *_: object) -> Shown:
+    """Returns the reason, and leaves the maps as they are."""
+    return Shown(message(text), gr.Button(visible=False))
+
+
+@for_person(on_error)
+def draw_maps(desk: MapDesk, *controls: Any) -> Iterator[Shown]:
+    """Yields how far the maps are, and then the maps.
+
+    Args:
+        desk: Makes them.
+        controls: The fields of Wanted.
+    """
+    yield from _draw(desk, Wanted(*controls))
+
+
+@for_person(on_error)
+def open_maps(desk: MapDesk, key: str | None, *controls: Any) -> Iterator[Shown]:
+    """Yields the maps that the page's address names if they are still in memory, else makes those of the controls."""
+    if desk.has(key):
+        yield _shown(desk, str(key), notice("These are the maps drawn before."))
+    else:
+        yield from _draw(desk, Wanted(*controls))
+    desk.worker.warm()
+
+
+def on_refusal(text: str, *_: object) -> Any:
+    """Returns the reason for the browser, beside the field for a sentence."""
+    return gr.HTML(answer=dump({"kind": "refused", "text": text}))
+
+
+@for_person(on_refusal)
+def place_typed(desk: MapDesk, key: str, text: object) -> Any:
+    """Returns where a typed sentence goes on every map, and its cosines to all sentences."""
+    from explorer.operations.map_payload import cosines_to, typed_answer
+    from explorer.operations.project import encode_typed, place_vectors
+
+    found = desk.find(key)
+    vectors = encode_typed(desk.registry, found, text)
+    k = max(1, *(one.neighbours.k for one in found.encoders))
+    cosines = [cosines_to(vector, one.vectors) for vector, one in zip(vectors, found.encoders, strict=True)]
+    return gr.HTML(answer=dump(typed_answer(found, str(text).strip(), place_vectors(found, vectors, k), cosines)))
+
+
+@for_person(on_refusal)
+def answer_row(desk: MapDesk, key: str, row: object) -> Any:
+    """Returns the cosines of a chosen sentence to all others; the browser asks for them to colour the points."""
+    from explorer.operations.map_payload import cosine_answer
+
+    found = desk.find(key)
+    if not isinstance(row, int) or not 0 <= row < len(found.corpus.sentences):
+        raise DataError(f"There is no sentence {str(row)[:40]} on these maps.")
+    return gr.HTML(answer=dump(cosine_answer(found, row)))
+
+
+def stopped() -> tuple[Html, Any]:
+    """Returns the word after a person stopped the work."""
+    return notice("Stopped. Vectors that were finished are kept, so the next start goes on from there."), gr.Button(
+        visible=False
+    )
+
+
+def dump(made: Any) -> str:
+    """Returns plain values as json for the browser."""
+    return json.dumps(made, ensure_ascii=False, allow_nan=False)
+
+
+def _maps() -> gr.HTML:
+    js = f"{script()}\n{_ON_LOAD}"
+    return gr.HTML("", html_template="", answer="", elem_id="maps", **{**BARE, "js_on_load": js})
+
+
+def _draw(desk: MapDesk, wanted: Wanted) -> Iterator[Shown]:
+    names = list(wanted.encoders or [info.name for info in desk.registry.encoders()])
+    yield Shown(working("Getting ready."))
+    with MapJob(lambda progress: desk.make(wanted, progress), names) as job:
+        while not job.wait(_LOOK):
+            yield Shown(job.status(), gr.Button(visible=True))
+        key, maps = job.result()
+    cached = all(found.from_cache for found in maps.encoders)
+    seconds = sum(found.seconds for found in maps.encoders)
+    how = "read from the cache" if cached else f"laid out in {seconds:.1f} s"
+    said = notice(f"{len(maps.corpus.sentences):,} sentences on {len(maps.encoders)} maps, {how}.")
+    yield _shown(desk, key, said)
+
+
+def _shown(desk: MapDesk, key: str, said: Html) -> Shown:
+    maps = desk.find(key)
+    shown = dump(desk.payload(maps))
+    return Shown(said, gr.Button(visible=False), map_text.notes(maps.notes), shown, key, gr.Column(visible=True))
+
+
+def _open(desk: MapDesk) -> Any:
+    # gradio passes the request only to a plain function that declares it.
+    def opened(request: gr.Request, already: bool, *controls: Any) -> Iterator[Any]:
+        if already:
+            yield (True, *Shown())
+            return
+        key = from_address(request, "maps")
+        for shown in open_maps(desk, key, *controls):
+            yield (True, *shown)
+
+    return opened
+
+
+def _answers(desk: MapDesk) -> Any:
+    def asked(event: gr.EventData, key: str) -> Any:
+        wanted = event._data if isinstance(event._data, dict) else {}
+        return place_typed(desk, key, wanted["text"]) if "text" in wanted else answer_row(desk, key, wanted.get("row"))
+
+    return asked
+
+
+def _restore(desk: MapDesk) -> Any:
+    def restore(request: gr.Request) -> Any:
+        return map_controls.restore(desk, request)
+
+    return restore

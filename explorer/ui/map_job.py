@@ -1,0 +1,107 @@
+"""Maps made in a thread of their own, so that the page can say meanwhile what is done, how far it is and how long it takes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from explorer.ui.background import Stopped
+from explorer.ui.cards import working
+from explorer.ui.html import Html
+
+if TYPE_CHECKING:
+    from explorer.operations.project import Maps, Progress
+
+Made = tuple[str, "Maps"]
+
+
+class MapJob:
+    """Runs `work(progress)`; leaving the `with` block stops it at its next call of `progress`.
+
+    Args:
+        work: See MapDesk.make.
+        encoders: The encoders' names, in their order.
+    """
+
+    def __init__(self, work: Callable[[Progress], Made], encoders: list[str]) -> None:
+        self._work = work
+        self._encoders = encoders
+        self._stop = threading.Event()
+        self._at = ("", 0, 0)
+        self._since = time.monotonic()
+        self._first = 0
+        self._outcome: list[Made] = []
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> MapJob:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+
+    def wait(self, seconds: float) -> bool:
+        """Returns whether the work has ended, after waiting at most so long."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def result(self) -> Made:
+        """Returns what the work returned, or raises what it raised. Call it after `wait` said it has ended."""
+        if self._error is not None:
+            raise self._error
+        return self._outcome[0]
+
+    def status(self) -> Html:
+        """Returns what is being done, how much of it is done, and about how long it still takes."""
+        what, done, total = self._at
+        text = say(what, done, total, self._encoders)
+        elapsed, moved = time.monotonic() - self._since, done - self._first
+        if moved > 0 and done < total and elapsed > 0.5:
+            text += f", about {duration(elapsed * (total - done) / moved)} left"
+        return working(f"{text}.", done, total)
+
+    def _run(self) -> None:
+        try:
+            self._outcome.append(self._work(self._note))
+        except BaseException as error:  # noqa: BLE001 - handed on to whoever asks for the result
+            self._error = error
+
+    def _note(self, what: str, done: int, total: int) -> None:
+        if self._stop.is_set():
+            raise Stopped
+        if what != self._at[0]:
+            self._since, self._first = time.monotonic(), done
+        self._at = (what, done, total)
+
+
+def say(what: str, done: int, total: int, encoders: list[str]) -> str:
+    """Returns in words what is being done, without a full stop.
+
+    Args:
+        what: See operations.project.Progress and MapWorker.
+        done: How much of it is done.
+        total: How much there is.
+        encoders: The encoders' names, in their order.
+    """
+    stage, _, name = what.rpartition(" of ")
+    place = f" ({encoders.index(name) + 1} of {len(encoders)})" if name in encoders and len(encoders) > 1 else ""
+    if stage == "map":
+        return f"UMAP for {name}{place}: round {done:,} of {total:,}"
+    if stage == "graph":
+        return f"UMAP for {name}{place}: looking for neighbours"
+    if stage == "start":
+        return "UMAP is getting ready, once after each start of the program: about 15 seconds"
+    if stage == "wait":
+        return "Waiting: a map of another visitor, or of another window, is being made"
+    if what in encoders:
+        return f"Encoding with {what}{place}: {done:,} of {total:,} sentences"
+    return "Comparing the encoders" if what == "maps" else "Getting ready"
+
+
+def duration(seconds: float) -> str:
+    """Returns a time in seconds, or minutes and seconds."""
+    left = max(1, round(seconds))
+    return f"{left} s" if left < 60 else f"{left // 60} min {left % 60} s"

@@ -1,0 +1,43 @@
+"""The words of the tab Map, for people who see such a map for the first time. Text alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from explorer.ui.html import Html, join, tag
+
+METHODS = [("PCA, at once", "pca"), ("UMAP, some seconds", "umap")]
+METRICS = [("cosine: directions alone", "cosine"), ("euclidean: lengths too", "euclidean")]
+NO_LABEL = "no labels"
+DOWNLOADS = (
+    "The table has a row for every encoder and sentence; text that a spreadsheet would run begins with an apostrophe. "
+    "The HTML file holds the linked maps and opens from disk, without a network."
+)
+
+N_NEIGHBORS = "UMAP: how many sentences count as near. Few show small groups, many the whole."
+MIN_DIST = "UMAP: how close points may lie. Small packs groups tightly, which looks clearer than it is."
+METRIC = "What is near. Cosine is what these encoders were trained for."
+SEED = "Of UMAP's random numbers, and of the sample of a large corpus. The same seed gives the same map, to the bit."
+K = "How many neighbours are listed, compared and looked at for trust."
+MOST = "A larger corpus is sampled with the seed; which sentences are drawn does not depend on their order."
+
+
+def intro(demo: bool) -> Html:
+    """Returns what the tab is, in two sentences."""
+    text = (
+        "Every point is a sentence, every map an encoder. Point at a sentence and it lights up on all maps; click it, and its "
+        "nearest sentences in each encoder are listed below, with those that all of them share."
+    )
+    public = " This is the public mode: your own sentences are not kept on the server's disk." if demo else ""
+    return tag("div", tag("p", text + public, cls="small"), cls="lead")
+
+
+def notes(texts: Sequence[str]) -> Html:
+    """Returns what a person has to know about the maps: cleaning, caps, settings that had to change."""
+    told = [text for text in texts if "0 empty, 0 repeated" not in text or "sampled" in text]
+    return tag("div", join(*(tag("p", text) for text in told)), cls="small map-notes")
+
+
+def settings_label(caps: tuple[int, ...]) -> str:
+    """Returns the heading of the closed part with the settings."""
+    return f"Settings of the maps: UMAP, seed, neighbours, up to {caps[-1]:,} sentences"
