@@ -1,0 +1,99 @@
+"""What a run reports, and what it warns of or stops on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from training_runs import run
+
+from explorer.errors import TrainingError
+from explorer.training.config import TrainConfig
+from explorer.training.trainers import EncoderTrainer
+
+
+@pytest.mark.usefixtures("every_step")
+def test_a_run_reports_steps_dev_and_checkpoints(configure: Callable[..., TrainConfig]) -> None:
+    _, events = run(configure("nli-sts"))
+    steps = events.of("step")
+    assert [facts["step"] for facts in steps] == list(range(1, 18))
+    assert {facts["steps"] for facts in steps} == {17}
+    assert [facts["stage"] for facts in steps] == ["nli"] * 7 + ["sts"] * 10
+    assert all(facts["learning_rate"] >= 0 and facts["loss"] > 0 and facts["memory_mb"] > 50 for facts in steps)
+    assert all(facts["sentences_per_second"] > 0 for facts in steps)
+    assert steps[0]["eta_seconds"] > steps[-1]["eta_seconds"] == 0
+    dev = events.of("dev")
+    assert dev[0]["step"] == 0
+    assert dev[-1]["step"] == 17
+    assert all(-1 <= facts["spearman"] <= 1 and facts["cosine_spread"] > 0 for facts in dev)
+    assert {facts["step"] for facts in events.of("checkpoint")} == {facts["step"] for facts in dev[1:]}
+
+
+def test_steps_are_reported_about_once_a_second_and_at_the_end(configure: Callable[..., TrainConfig]) -> None:
+    _, events = run(configure("sts"))
+    assert [facts["step"] for facts in events.of("step")] == [10]
+
+
+def break_loss(patch: pytest.MonkeyPatch, value: float) -> None:
+    original = EncoderTrainer.compute_loss
+
+    def compute_loss(self: EncoderTrainer, *args: Any, **options: Any) -> Tensor:
+        loss = original(self, *args, **options)
+        return loss * value if self.state.global_step == 2 else loss
+
+    patch.setattr(EncoderTrainer, "compute_loss", compute_loss)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_loss_that_is_no_number_ends_the_run_and_leaves_the_checkpoint_before(
+    configure: Callable[..., TrainConfig], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, value: float
+) -> None:
+    break_loss(monkeypatch, value)
+    with pytest.raises(TrainingError, match=f"The loss is {value} at step 3"):
+        run(configure("sts"))
+    assert (tmp_path / "run" / ".training" / "checkpoint-2" / "trainer_state.json").is_file()
+
+
+def test_a_loss_that_is_no_number_is_a_warning_where_it_should_not_stop(
+    configure: Callable[..., TrainConfig], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_loss(monkeypatch, float("nan"))
+    config = configure("sts", stop_on_nan=False)
+    result, events = run(config)
+    assert len(events.of("warning")) == 1
+    assert "lower learning rate" in events.of("warning")[0]["message"]
+    assert result.best_step == 2
+
+
+def collapse(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(
+        "explorer.training.evaluator.encode",
+        lambda encoder, texts, **_: torch.ones(len(texts), 16).numpy() + 1e-9 * len(texts),
+    )
+
+
+def test_collapsed_embeddings_are_told_and_stop_the_run_where_asked(
+    configure: Callable[..., TrainConfig], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collapse(monkeypatch)
+    with pytest.raises(TrainingError, match="has collapsed at step 2"):
+        run(configure("sts", "stops", stop_on_collapse=True))
+    with pytest.raises(TrainingError, match="Spearman on dev was undefined"):
+        run(configure("sts", "goes-on"))
+
+
+def test_a_plateau_warns_or_ends_the_stage(
+    configure: Callable[..., TrainConfig], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"learning_rate": 0.0, "head_learning_rate": 0.0, "epochs": 4.0, "patience": 2}
+    result, events = run(configure("sts", "warns", **options))
+    assert len(events.of("warning")) == 1
+    assert events.of("step")[-1]["step"] == 20
+    ended, stopped = run(configure("sts", "ends", stop_on_plateau=True, **options))
+    assert not ended.stopped
+    assert stopped.of("dev")[-1]["step"] == 6
+    assert ended.best_step == result.best_step == 2

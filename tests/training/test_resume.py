@@ -1,0 +1,127 @@
+"""A run that was stopped and resumed has the losses of one that was not, whatever its objective; it is resumed as it was."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from training_runs import run
+
+from explorer.errors import TrainingError
+from explorer.training.config import Objective, TrainConfig
+
+# Objective, sentence layer, siamese, and the step stopped after: within an epoch, between two evaluations.
+CASES = [
+    ("sts", "cnn", True, 3),
+    ("sts", "mean", False, 6),
+    ("nli", "cnn", True, 5),
+    ("nli", "cls", False, 4),
+    ("triplet", "cnn", True, 3),
+    ("ranking", "cnn", True, 4),
+    ("nli-sts", "cnn", True, 4),  # in the first stage
+    ("nli-sts", "cnn", True, 7),  # at the end of the first stage
+    ("nli-sts", "cnn", True, 10),  # in the second
+    ("cross-encoder", "cls", True, 6),
+]
+
+
+@pytest.mark.usefixtures("every_step")
+@pytest.mark.parametrize(("objective", "pooling", "siamese", "stop_at"), CASES)
+def test_losses_after_a_stop_equal_those_of_one_run(
+    configure: Callable[..., TrainConfig], objective: str, pooling: str, siamese: bool, stop_at: int
+) -> None:
+    options = {"pooling": pooling, "siamese": siamese}
+    whole, all_events = run(configure(objective, "whole", **options))
+    config = configure(objective, "halved", **options)
+    stopped, before = run(config, stop_at=stop_at)
+    assert stopped.stopped
+    assert max(before.losses()) == stop_at
+    resumed, after = run(config, resume=True)
+    assert not resumed.stopped
+    assert min(after.losses()) == stop_at + 1
+    assert before.losses() | after.losses() == all_events.losses()
+    assert resumed.best_step == whole.best_step
+    assert resumed.dev_spearman == pytest.approx(whole.dev_spearman, abs=1e-6)
+    for (name, one), (_, other) in zip(
+        whole.encoder.named_parameters(), resumed.encoder.named_parameters(), strict=True
+    ):
+        assert torch.allclose(one, other, atol=1e-6), name
+    assert (whole.nli_head is None) == (objective not in ("nli", "nli-sts") or not siamese)
+    if whole.nli_head and resumed.nli_head:
+        assert torch.allclose(whole.nli_head["weight"], resumed.nli_head["weight"], atol=1e-6)
+
+
+@pytest.mark.usefixtures("every_step")
+def test_a_run_killed_while_it_wrote_goes_on_from_the_checkpoint_before(
+    configure: Callable[..., TrainConfig], tmp_path: Path
+) -> None:
+    whole, all_events = run(configure("nli", "whole"))
+    config = configure("nli", "killed")
+    run(config, stop_at=9)
+    newest = tmp_path / "killed" / ".training" / "checkpoint-9"
+    (newest / "trainer_state.json").unlink()
+    resumed, after = run(config, resume=True)
+    assert 1 < min(after.losses()) <= 9
+    assert after.losses().items() <= all_events.losses().items()
+    assert resumed.dev_spearman == pytest.approx(whole.dev_spearman, abs=1e-6)
+
+
+@pytest.mark.usefixtures("every_step")
+def test_a_run_whose_folder_has_moved_can_be_resumed(configure: Callable[..., TrainConfig], tmp_path: Path) -> None:
+    whole, _ = run(configure("sts", "whole"))
+    run(configure("sts", "here"), stop_at=8)
+    (tmp_path / "here").rename(tmp_path / "there")
+    resumed, _ = run(configure("sts", "there"), resume=True)
+    assert (resumed.best_step, resumed.dev_spearman) == (whole.best_step, pytest.approx(whole.dev_spearman))
+
+
+@pytest.mark.usefixtures("every_step")
+def test_a_run_stopped_before_its_first_checkpoint_starts_again(
+    configure: Callable[..., TrainConfig], tmp_path: Path
+) -> None:
+    config = configure("sts")
+    work = tmp_path / "run" / ".training"
+    run(config, stop_at=1)
+    for folder in work.glob("checkpoint-*"):
+        (folder / "trainer_state.json").unlink()
+    result, events = run(config, resume=True)
+    assert not result.stopped
+    assert events.of("dev")[0]["step"] == 0
+
+
+def _stop_early(config: TrainConfig) -> None:
+    assert run(config, stop_at=2)[0].stopped
+
+
+@pytest.mark.usefixtures("every_step")
+def test_resume_is_refused_where_data_or_settings_are_others(
+    configure: Callable[..., TrainConfig], tables: dict[str, str]
+) -> None:
+    config = configure("nli-sts")
+    with pytest.raises(TrainingError, match="Nothing to resume"):
+        run(config, resume=True)
+    _stop_early(config)
+    with pytest.raises(TrainingError, match="holds an unfinished run"):
+        run(config)
+    with pytest.raises(TrainingError, match="started with learning_rate 0.001, not 0.5"):
+        run(replace(config, learning_rate=0.5), resume=True)
+    with pytest.raises(TrainingError, match="started with objective 'nli-sts', not 'sts'"):
+        run(replace(config, objective=Objective.STS.value, nli=""), resume=True)
+    file = Path(tables["labelled"])
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("neutral", "entailment", 1), encoding="utf-8")
+    with pytest.raises(TrainingError, match="table nli .* has changed since the run was started"):
+        run(config, resume=True)
+    file.write_text(text, encoding="utf-8")
+    relabelled, _ = run(replace(config, backbone_label="Tiny"), resume=True)
+    assert not relabelled.stopped
+
+
+@pytest.mark.usefixtures("every_step")
+def test_work_folder_keeps_the_fingerprints(configure: Callable[..., TrainConfig], tmp_path: Path) -> None:
+    _stop_early(configure("nli-sts"))
+    assert set(json.loads((tmp_path / "run" / ".training" / "data.json").read_text())) == {"train", "dev", "nli"}
