@@ -54,7 +54,8 @@ def _check_weights(folder: Path, model: torch.nn.Module, name: str) -> None:
     """transformers fills missing weights with random ones and says so in a log nobody reads: here it is an error."""
     saved = read_header(folder / "model.safetensors")
     prefix = f"{getattr(model, 'base_model_prefix', '')}."
-    saved = {key.removeprefix(prefix): shape for key, shape in saved.items()}
+    # Old files, bert-base-uncased among them, call a norm's weight gamma and its bias beta; transformers reads both.
+    saved = {_new_name(key.removeprefix(prefix)): shape for key, shape in saved.items()}
     for key, parameter in model.named_parameters():
         if key.startswith("pooler."):
             continue
@@ -64,6 +65,10 @@ def _check_weights(folder: Path, model: torch.nn.Module, name: str) -> None:
             raise EncoderError(
                 f"{name}: the weight {key} has the shape {saved[key]} but config.json asks for {tuple(parameter.shape)}."
             )
+
+
+def _new_name(key: str) -> str:
+    return key.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
 
 
 def _probe(encoder: SentenceTransformer, name: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import struct
 import threading
 from collections.abc import Mapping, Sequence
@@ -34,6 +35,8 @@ _VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "s
 ENCODER, CROSS_ENCODER = "encoder", "cross-encoder"
 # Within a job's folder: the finished encoder, and the job's diary.
 OF_JOB, _DIARY = "encoder", "events.jsonl"
+# What no sentence embedding is made of: poolers, and the heads of language models and the like beside a backbone.
+_UNREAD = re.compile(r"(?:^|\.)pooler\.|^(?:cls|predictions|classifier|lm_head|qa_outputs)\.|position_ids$")
 _PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
 
 
@@ -244,7 +247,7 @@ def read_info(folder: Path) -> EncoderInfo:
             or f"{family.upper()} architecture, {config.get('num_hidden_layers')} layers, H {width}"
         ),
         pooling="none" if crossed else "cnn" if kinds[-1] == CNN else _pooling_mode(layer),
-        parameters=sum(prod(shape) for key, shape in shapes.items() if crossed or "pooler." not in key),
+        parameters=sum(prod(shape) for key, shape in shapes.items() if crossed or not _UNREAD.search(key)),
         embedding_dimension=width,
         max_length=_max_length(backbone_folder, config),
         size_bytes=sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),

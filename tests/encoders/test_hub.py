@@ -7,6 +7,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 from conftest import ROOT
 from loopback_hub import LoopbackHub
+from safetensors.numpy import load_file, save_file
 
 from explorer.encoders.hub import fetch_model
 from explorer.encoders.registry import Registry
@@ -294,3 +296,29 @@ def test_fetch_model_in_a_new_process_uses_the_hub_it_is_given(hub: LoopbackHub,
     assert result.returncode == 0, result.stderr
     assert Path(result.stdout.strip()) == downloads_folder() / "tiny-lab--mean-encoder"
     assert {path.split("/")[1] for _, path, _ in hub.requests} <= {"api", "tiny-lab"}
+
+
+def test_fetch_model_reads_an_old_backbone_with_a_language_model_head(
+    hub: LoopbackHub, tiny_backbone: Callable[[str], Path], tmp_path: Path
+) -> None:
+    plain = tiny_backbone("bert")
+    served = Path(shutil.copytree(plain, tmp_path / "old"))
+    tensors = {f"bert.{old_name(key)}": value for key, value in load_file(plain / "model.safetensors").items()}
+    head = {
+        "cls.predictions.bias": np.zeros(99, np.float32),
+        "cls.seq_relationship.weight": np.zeros((2, 16), np.float32),
+    }
+    save_file({**tensors, **head}, served / "model.safetensors", {"format": "pt"})
+    config = json.loads((served / "config.json").read_text())
+    (served / "config.json").write_text(json.dumps({**config, "architectures": ["BertForPreTraining"]}))
+    hub.add("tiny-lab/old-bert", served)
+    hub.add("tiny-lab/new-bert", plain)
+    folders = [fetch_model(name) for name in ("tiny-lab/old-bert", "tiny-lab/new-bert")]
+    registry = Registry([downloads_folder()])
+    old, new = (registry.load(folder.name).encode(SENTENCES) for folder in folders)
+    np.testing.assert_array_equal(old, new)
+    assert registry.info(folders[0].name).parameters == registry.info(folders[1].name).parameters
+
+
+def old_name(key: str) -> str:
+    return key.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
