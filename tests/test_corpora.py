@@ -145,7 +145,7 @@ def test_read_corpus_says_when_a_sentence_may_be_the_header(tmp_path: Path) -> N
             None,
             "no column of sentences; its columns and their first values are a \\('1'\\), b",
         ),
-        ("c.csv", "a,b\n,\n,\n", None, "no column of sentences; all its cells are empty"),
+        ("c.csv", "a,b\n,\n,\n", None, "no column of sentences; all its cells are empty or missing"),
         (
             "c.csv",
             "n,t\n1.5,two words\n",

@@ -39,7 +39,7 @@ def test_read_nli_knows_the_usual_names_of_the_columns(tmp_path: Path) -> None:
         ),  # noqa: E501
         (
             "label,sentence1,sentence2\nContradicts,a,b\nx,a,b\n",
-            "row 1: .*did you mean contradiction\\?.*2 rows have no such label",
+            "row 1: .*did you mean contradiction\\?.*2 rows have no right label",
         ),  # noqa: E501
         ("label,sentence1,sentence2\nyes,a,b\n", "label 'yes' is unknown; use entailment, neutral or contradiction"),
         ("label,sentence1,sentence2\n2,a,b\n", "label '2' is a number, whose meaning differs between tables"),
@@ -48,7 +48,10 @@ def test_read_nli_knows_the_usual_names_of_the_columns(tmp_path: Path) -> None:
         ("label,sentence1,sentence2\n", "n.csv has a header but no rows"),
         ("label,sentence1,sentence2\nneutral,a,\n", "n.csv, row 1: sentence2 is empty"),
         ("lable,sentence1,sentence2\nneutral,a,b\n", "no column 'label'.*did you mean 'lable'"),
-        ("sentence1,sentence2,score\na,b,1\n", "no column 'label'; its columns are sentence1, sentence2, score; label"),
+        (
+            "sentence1,sentence2,score\na,b,1\n",
+            "no column 'label'; its columns are sentence1, sentence2, score; needed are label",
+        ),
         ("label;sentence1;sentence2\nneutral;a;b;c\nneutral;a;b\n", "more fields in its rows"),
     ],
 )

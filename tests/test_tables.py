@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -149,3 +150,28 @@ def test_read_pairs_reads_sick_and_the_sts_years(shared_data: Path) -> None:
 def test_read_pairs_takes_a_suffix_in_capitals(tmp_path: Path) -> None:
     (tmp_path / "PAIRS.CSV").write_text("sentence1,sentence2\na dog,a cat\n", encoding="utf-8")
     assert len(read_pairs(tmp_path / "PAIRS.CSV")) == 1
+
+
+@pytest.mark.parametrize(
+    ("score", "message"),
+    [
+        ("true", "score True is not a number"),
+        ("9" * 400, "is outside 0 to 5"),
+        ('{"v": 1}', "is not a number"),
+        ('"3,5"', "a point"),
+    ],
+)
+def test_read_pairs_refuses_scores_that_are_no_numbers(tmp_path: Path, score: str, message: str) -> None:
+    path = write(tmp_path / "p.jsonl", f'{{"sentence1": "a", "sentence2": "b", "score": {score}}}\n')
+    with pytest.raises(DataError, match=f"p.jsonl, row 1: .*{message}"):
+        read_pairs(path, score_range=(0, 5))
+
+
+def test_read_pairs_reads_a_hundred_thousand_rows_in_seconds(tmp_path: Path) -> None:
+    path = tmp_path / "p.tsv"
+    with path.open("w", encoding="utf-8") as file:
+        file.write("score\tsentence1\tsentence2\n")
+        file.writelines(f"{i % 6}\tParcel {i} is on the cart\tThe cart carries parcel {i}\n" for i in range(100_000))
+    start = time.perf_counter()
+    assert len(read_pairs(path, score_range=(0, 5))) == 100_000
+    assert time.perf_counter() - start < 10

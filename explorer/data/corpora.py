@@ -145,7 +145,9 @@ def _choose_column(likeness: dict[str, float], frame: pd.DataFrame, column: str 
     if likeness[best] == 0:
         firsts = [f"{name} ({shown(first)})" for name in likeness if (first := _first_value(frame[name])) is not None]
         held = (
-            f"; its columns and their first values are {shown_list(firsts)}" if firsts else "; all its cells are empty"
+            f"; its columns and their first values are {shown_list(firsts)}"
+            if firsts
+            else "; all its cells are empty or missing"
         )
         raise DataError(f"{path.name} has no column of sentences{held}. Give it a column of text.")
     return best
@@ -172,12 +174,17 @@ def _text_likeness(column: pd.Series, name: str) -> float:
     words = [
         len(value.split())
         for value in values
-        if isinstance(value, str) and any(map(str.isalpha, value[:LONGEST_SENTENCE])) and not _is_number(value)
+        if isinstance(value, str) and _has_words(value[:LONGEST_SENTENCE]) and not _is_number(value)
     ]
     if len(words) * 2 < len(values) or not words:
         return 0.0
     different = len({value for value in values if isinstance(value, str)}) / len(values)
     return float(np.mean(np.minimum(words, 40))) * different * (2.0 if name.lower() in _USUAL_NAMES else 1.0)
+
+
+def _has_words(text: str) -> bool:
+    """Whether there is a letter, or a sign of the kinds that emoji are, beyond dates and amounts."""
+    return any(character.isalpha() or character > "\u2600" for character in text)
 
 
 def _is_number(value: str) -> bool:

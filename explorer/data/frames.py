@@ -87,7 +87,7 @@ def need_columns(frame: pd.DataFrame, path: Path, columns: Sequence[str]) -> Non
     for column in columns:
         if column not in have:
             near = [name for name in have if name.lower() == column] or get_close_matches(column, have, 1, 0.7)
-            hint = f"; did you mean {near[0]!r}? Rename it" if near else f"; {' and '.join(columns)} are needed"
+            hint = f"; did you mean {near[0]!r}? Rename it" if near else f"; needed are {', '.join(columns)}"
             raise DataError(f"{path.name} has no column {column!r}; its columns are {shown_list(have)}{hint}.")
 
 
@@ -159,7 +159,7 @@ def _mend(error: str, separator: str, path: Path) -> str:
             f'{path.name}, row {found[1]}: a cell opens with a double quote (") that is never closed; close it, or write '
             'a double quote inside a cell as "".'
         )
-    return f"{path.name} cannot be read as {path.suffix[1:].lower()}: {error.strip()}."
+    return f"{path.name} cannot be read as {path.suffix[1:].lower()}: {error.strip().rstrip('.')}."
 
 
 def _read_jsonl(text: str, path: Path) -> pd.DataFrame:
@@ -190,7 +190,7 @@ def _read_parquet(content: bytes, path: Path) -> pd.DataFrame:
     try:
         frame = pd.read_parquet(io.BytesIO(content)).reset_index(drop=True)
     except (ValueError, OSError, NotImplementedError, TypeError, ArrowException) as error:
-        raise DataError(f"{path.name} cannot be read as parquet: {str(error).strip()[:200]}.") from error
+        raise DataError(f"{path.name} cannot be read as parquet: {str(error).strip()[:200].rstrip('.')}.") from error
     return frame.astype({name: object for name, kind in frame.dtypes.items() if kind == "category"})
 
 

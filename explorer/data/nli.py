@@ -49,8 +49,8 @@ def read_nli(path: str | Path) -> pd.DataFrame:
     labels = frame["label"].map(lambda value: value.strip().lower() if isinstance(value, str) else value)
     bad = labels.index[~labels.isin(LABELS)]
     if len(bad):
-        also = f" ({len(bad):,} rows have no such label)" if len(bad) > 1 else ""
-        raise DataError(f"{path.name}, row {row_number(bad[0])}: {_wrong_label(frame['label'][bad[0]])}{also}.")
+        also = f" {len(bad):,} rows have no right label." if len(bad) > 1 else ""
+        raise DataError(f"{path.name}, row {row_number(bad[0])}: {_wrong_label(frame['label'][bad[0]])}{also}")
     return frame.assign(label=labels.astype("str"))
 
 
@@ -114,11 +114,11 @@ def _wrong_label(value: object) -> str:
     if isinstance(value, str):
         text = value.strip().lower()
         if text == "-":
-            return "label '-' marks a pair without agreement; drop such rows"
+            return "label '-' marks a pair without agreement; drop such rows."
         near = _OTHER_WORDS.get(text) or next(iter(get_close_matches(text, LABELS, 1, 0.6)), None)
         if near:
             return f"label {shown(value)} is unknown; did you mean {near}?"
     words = "entailment, neutral or contradiction"
     if str(value).strip() in ("0", "1", "2", "0.0", "1.0", "2.0"):
-        return f"label {shown(value)} is a number, whose meaning differs between tables; write {words} instead"
-    return f"label {shown(value)} is unknown; use {words}"
+        return f"label {shown(value)} is a number, whose meaning differs between tables; write {words} instead."
+    return f"label {shown(value)} is unknown; use {words}."

@@ -56,7 +56,7 @@ def read_pairs(path: str | Path, *, score_range: tuple[float, float] | None = No
 
 
 def _scores(column: pd.Series, path: Path, score_range: tuple[float, float] | None) -> pd.Series:
-    scores = pd.to_numeric(column, errors="coerce")
+    scores = _numbers(column)
     bad = scores.index[scores.isna()]
     if len(bad):
         value = column[bad[0]]
@@ -67,11 +67,22 @@ def _scores(column: pd.Series, path: Path, score_range: tuple[float, float] | No
         bad = scores.index[(scores < low) | (scores > high)]
         if len(bad):
             also = f" (and {len(bad) - 1:,} more rows)" if len(bad) > 1 else ""
+            value = column[bad[0]]
             raise DataError(
-                f"{path.name}, row {row_number(bad[0])}: score {column[bad[0]]} is outside {low:g} to {high:g}{also}; "
+                f"{path.name}, row {row_number(bad[0])}: score {value if len(str(value)) < 40 else shown(value)} is outside {low:g} to {high:g}{also}; "
                 "rescale it."
             )
     return scores.astype("float64")
+
+
+def _numbers(column: pd.Series) -> pd.Series:
+    """The column as float64, NaN where a cell is no number; true and false are none."""
+    if column.dtype == object:
+        column = column.map(lambda value: None if isinstance(value, bool) else value)
+    try:
+        return pd.to_numeric(column, errors="coerce")
+    except OverflowError:  # a whole number beyond all floats
+        return pd.to_numeric(column.map(str), errors="coerce")
 
 
 def _decimal_comma(value: str) -> bool:
