@@ -67,10 +67,9 @@ def _scores(column: pd.Series, path: Path, score_range: tuple[float, float] | No
         bad = scores.index[(scores < low) | (scores > high)]
         if len(bad):
             also = f" (and {len(bad) - 1:,} more rows)" if len(bad) > 1 else ""
-            value = column[bad[0]]
+            value = str(column[bad[0]])[:40]
             raise DataError(
-                f"{path.name}, row {row_number(bad[0])}: score {value if len(str(value)) < 40 else shown(value)} is outside {low:g} to {high:g}{also}; "
-                "rescale it."
+                f"{path.name}, row {row_number(bad[0])}: score {value} is outside {low:g} to {high:g}{also}; rescale it."
             )
     return scores.astype("float64")
 
