@@ -17,6 +17,7 @@ from explorer.analysis.sts import Correlation
 from explorer.data.paper import Table, read_table
 from explorer.data.sts_tasks import TASKS
 from explorer.encoders.registry import CROSS_ENCODER, EncoderInfo
+from explorer.operations.contamination import is_untrained
 from explorer.operations.task_score import AnyScore, LabelScore, Subset, TaskScore
 
 TABLES: Mapping[Table, str] = {
@@ -31,7 +32,6 @@ LAYERS = {
     "siamese-mean": "siamese, average pooling",
     "siamese-cnn": "siamese, CNN",
 }
-_POOLINGS = {"siamese-mean": "mean", "siamese-cnn": "cnn"}
 # Table 3's names -> backbone and sentence layer.
 ENCODERS = {
     "SBERT": ("bert", "siamese-mean"),
@@ -123,11 +123,7 @@ def paper_rows(table: Table, infos: Sequence[EncoderInfo], scores: Iterable[AnyS
     for row in read.itertuples():
         family, layer = (row.backbone, row.embedding) if table == "table1" else ENCODERS[row.encoder]
         training, task = (row.training, "STSb") if table == "table1" else ("nli+stsb", row.task)
-        kind = [
-            info
-            for info in infos
-            if (info.family, info.pooling) == (family, _POOLINGS.get(layer)) and info.kind != CROSS_ENCODER
-        ]
+        kind = [info for info in infos if (info.family, layer_of(info)) == (family, layer)]
         if table == "table1":
             kind = [info for info in kind if training_label(info) == training]
         made = tuple(
@@ -207,14 +203,36 @@ def _compare(first: AnyScore, second: AnyScore) -> Difference | None:
 
 def training_label(info: EncoderInfo) -> str:
     """Returns what an encoder was trained on, as a key of TRAINING; empty if that is unknown or something else."""
+    if is_untrained(info):
+        return "none"
     record = info.facts.get("training_data")
     rows = record if isinstance(record, list) else []
     names = {str(row.get("table", "")) for row in rows if isinstance(row, Mapping) and row.get("use") == "train"}
-    sets = {name.split("/")[0].removesuffix(".tsv") for name in names}
+    sets = {_set_of(name) for name in names}
     nli = {name for name in sets if name in ("snli", "mnli", "multinli", "nli", "allnli")}
     if not sets or sets - nli - {"stsb"}:
         return ""
     return "+".join((["nli"] if nli else []) + (["stsb"] if "stsb" in sets else []))
+
+
+def layer_of(info: EncoderInfo) -> str:
+    """Returns an encoder's sentence layer as a key of LAYERS; empty for one the paper has not.
+
+    The paper reads plain backbones, and those fine-tuned on both sentences at once, by [CLS] and by their average.
+    """
+    settings = info.facts.get("hyperparameters")
+    plain = is_untrained(info) or (isinstance(settings, Mapping) and settings.get("siamese") is False)
+    if info.kind == CROSS_ENCODER:
+        return ""
+    if plain:
+        return {"cls": "cls", "mean": "avg"}.get(info.pooling, "")
+    return {"mean": "siamese-mean", "cnn": "siamese-cnn"}.get(info.pooling, "")
+
+
+def _set_of(table: str) -> str:
+    """The data set of a table like "stsb/train.tsv" or, fetched from the hub, "tables/all-nli.parquet"."""
+    folder, _, name = table.partition("/")
+    return (name.split(".")[0] if folder == "tables" else folder.removesuffix(".tsv")).replace("-", "")
 
 
 def _ours(
@@ -261,7 +279,8 @@ def _recorded(info: EncoderInfo) -> Score | None:
 
 
 def _reasons(info: EncoderInfo, family: str, training: str, score: TaskScore | None) -> list[str]:
-    reasons = [f"another backbone: {info.backbone}, not {family}-base"]
+    base = f"{family}-base"
+    reasons = [] if base in info.backbone.lower() else [f"another backbone: {info.backbone}, not {base}"]
     own = training_label(info)
     if own != training:
         reasons.append(f"other training data: {TRAINING.get(own, 'not recorded')}, not {TRAINING[training]}")
@@ -296,8 +315,8 @@ def _published_spearman() -> dict[tuple[str, str, str], float]:
 
 def _twins(infos: Sequence[EncoderInfo], family: str) -> tuple[EncoderInfo, ...]:
     """The first CNN encoder and the first with average pooling that share backbone and training; empty if none do."""
-    for cnn in (info for info in infos if info.family == family and info.pooling == "cnn"):
-        for mean in (info for info in infos if info.family == family and info.pooling == "mean"):
+    for cnn in (info for info in infos if (info.family, layer_of(info)) == (family, "siamese-cnn")):
+        for mean in (info for info in infos if (info.family, layer_of(info)) == (family, "siamese-mean")):
             if (cnn.backbone, training_label(cnn)) == (mean.backbone, training_label(mean)):
                 return cnn, mean
     return ()

@@ -1,7 +1,8 @@
 """How much of a test table stood in an encoder's training data, as far as that is known. Computes no score.
 
-An encoder's facts name its training tables and their hashes, never their text; the text is read from the data folder, and only
-if it is the very file the encoder was trained on. Anything else is "unknown", which does not mean "none".
+An encoder's facts name its training tables and their hashes, never their text; the text is read from the data folder (or the
+tables shipped or fetched), and only if it is the very file the encoder was trained on. Anything else is "unknown", which does
+not mean "none".
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ from typing import Any
 import pandas as pd
 
 from explorer.data.overlap import Known, Overlap, find_overlap
-from explorer.data.tables import read_pairs
+from explorer.data.tables import read_frame
 from explorer.encoders.registry import EncoderInfo
+from explorer.errors import DataError
+from explorer.paths import ROOT, downloads_folder
 
 UNKNOWN = "unknown"
+NOTHING = "nothing"
 _NO_RECORD = "the encoder's folder does not say what it was trained on"
 
 
@@ -66,36 +70,45 @@ class Contamination:
 
 
 def training_of(info: EncoderInfo, data: Path | None) -> Training:
-    """Returns what an encoder was trained on, with the pairs if the data folder has the same files.
+    """Returns what an encoder was trained on, with the pairs if the very same files are here.
 
     Args:
         info: Its `facts["training_data"]` is a list of tables, each with a name, a sha256 and a use; those of another use
             than "train" (dev tables) are passed over.
         data: Folder of evaluation data; None if there is none.
-
-    Raises:
-        DataError: A training table is there and damaged.
     """
     tables = _tables(info.facts)
     if not tables:
-        return Training(unknown=_NO_RECORD)
-    names = tuple(tables)
-    if data is None:
-        return Training(names, unknown=f"{names[0]} is needed to compare with, and no data folder is given")
+        return Training((NOTHING,)) if is_untrained(info) else Training(unknown=_NO_RECORD)
+    names, known = tuple(tables), []
     for name, digest in tables.items():
-        path = data / name
-        if not path.is_file():
-            return Training(names, unknown=f"{name} is not in the data folder")
-        if _digest(path) != digest:
-            return Training(names, unknown=f"{name} in the data folder is not the file it was trained on")
-    return Training(names, tuple(_read(data / name) for name in names))
+        paths = [root / name for root in _roots(data) if (root / name).is_file()]
+        if not paths:
+            where = "in the data folder" if data else "here, and no data folder is given"
+            return Training(names, unknown=f"{name} is not {where}")
+        same = [path for path in paths if _digest(path) == digest]
+        if not same:
+            where = "in the data folder" if data else "here"
+            return Training(names, unknown=f"{name} {where} is not the file it was trained on")
+        try:
+            known.append(_read(same[0]))
+        except DataError as error:
+            return Training(names, unknown=f"{name} cannot be compared: {error}")
+    return Training(names, tuple(known))
+
+
+def is_untrained(info: EncoderInfo) -> bool:
+    """Whether an encoder's record says that its backbone was fine-tuned on nothing."""
+    settings, record = info.facts.get("hyperparameters"), info.facts.get("training_data")
+    return isinstance(settings, Mapping) and settings.get("epochs") == 0 and isinstance(record, list)
 
 
 def overlap_with(training: Training, test: pd.DataFrame) -> Overlap | None:
     """Returns which pairs of a test frame stand in the training tables; None where these are unknown."""
     if training.unknown:
         return None
-    return reduce(or_, (find_overlap(test, known) for known in training.known))
+    found = [find_overlap(test, known) for known in training.known or (Known(frozenset(), frozenset()),)]
+    return reduce(or_, found)
 
 
 def summarise(training: Training, overlap: Overlap | None, n: int) -> Contamination:
@@ -140,6 +153,25 @@ def _digest_of(path: Path, size: int, modified: int) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def _roots(data: Path | None) -> list[Path]:
+    """Where the tables of a record may be: in the data folder, shipped with the project, fetched from the hub."""
+    return [*([data] if data else []), ROOT, downloads_folder("tables").parent]
+
+
 @lru_cache(maxsize=8)
 def _known_of(path: Path, size: int, modified: int) -> Known:
-    return Known.of(read_pairs(path))
+    """The keys of a table of pairs (graded or labelled) or of triplets; of one with a column split, of its training rows."""
+    frame = read_frame(path)
+    if "split" in frame.columns:
+        frame = frame[frame["split"] == "train"]
+    if {"anchor", "positive", "negative"} <= set(frame.columns):
+        sides = [frame[["anchor", other]].set_axis(["sentence1", "sentence2"], axis=1) for other in _OTHERS]
+        frame = pd.concat(sides, ignore_index=True)
+    frame = frame.rename(columns=_OTHER_NAMES)
+    if not {"sentence1", "sentence2"} <= set(frame.columns):
+        raise DataError(f"its columns are {', '.join(map(str, frame.columns))}")
+    return Known.of(frame[["sentence1", "sentence2"]].astype(str))
+
+
+_OTHERS = ("positive", "negative")
+_OTHER_NAMES = {"premise": "sentence1", "hypothesis": "sentence2"}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from explorer.data.paper import published_score
+
 SENTENCE_LAYERS = {
     "cls": "the vector of [CLS]",
     "mean": "average pooling over the real tokens",
@@ -12,13 +14,6 @@ SENTENCE_LAYERS = {
     "window 2, stride 2, ceil mode, masked; then the mean over what is left)",
 }
 CROSS_ENCODER = "cross-encoder"
-# The paper's table 1, trained on STSb.
-PAPER_ROWS = {
-    ("bert", "mean"): ("SBERT on bert-base", 84.66),
-    ("bert", "cnn"): ("CNN-SBERT on bert-base", 85.72),
-    ("albert", "mean"): ("SALBERT on albert-base", 74.33),
-    ("albert", "cnn"): ("CNN-SALBERT on albert-base", 82.30),
-}
 # Graded pairs that figures may be of, as they are called in facts and shown.
 SPLITS = {"stsb_dev": "STSb dev", "stsb_test": "STSb test", "dev": "dev", "test": "test"}
 LICENCES = {
@@ -205,10 +200,11 @@ def _figures(facts: dict[str, Any]) -> str:
     text = f"{table}\n\nOf the {what}, over all pairs, float32, on the weights as stored here; one seed."
     settings = facts["hyperparameters"]
     plain = settings.get("objective", "sts") == "sts" and settings.get("siamese", True) and settings.get("epochs") != 0
-    row = PAPER_ROWS.get((facts["family"], facts["pooling"])) if plain and "stsb_dev" in facts["n"] else None
+    row = published_score(facts["family"], facts["pooling"]) if plain and "stsb_dev" in facts["n"] else None
     if row:
+        name = f"{'CNN-' if facts['pooling'] == 'cnn' else ''}S{row.backbone.upper()} on {row.backbone}-base"
         text += (
-            f" The paper's row of the same kind, {row[0]} trained on STSb, has {row[1]:.2f} on test: another backbone with "
+            f" The paper's row of the same kind, {name} trained on STSb, has {row.spearman:.2f} on test: another backbone with "
             "another start, so the two are not one experiment."
         )
     return text

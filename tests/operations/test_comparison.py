@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from explorer.analysis.accuracy import accuracy
 from explorer.analysis.scoring import score_table
 from explorer.data.paper import read_table
 from explorer.encoders.registry import EncoderInfo
@@ -24,7 +26,7 @@ from explorer.operations.comparison import (
     training_label,
 )
 from explorer.operations.contamination import Contamination
-from explorer.operations.task_score import Subset, TaskScore
+from explorer.operations.task_score import LabelScore, Subset, TaskScore
 
 STSB = {"training_data": [{"table": "stsb/train.tsv", "use": "train"}, {"table": "stsb/dev.tsv", "use": "dev"}]}
 
@@ -148,6 +150,42 @@ def test_training_label() -> None:
     assert training_label(info("bert-mean", facts={})) == ""
     both = {"training_data": [{**table, "table": "snli/train.tsv"}, {**table, "table": "stsb/train.tsv"}]}
     assert training_label(info("bert-mean", facts=both)) == "nli+stsb"
+
+    hub = {"training_data": [{**table, "table": "tables/all-nli.parquet"}, {**table, "table": "tables/stsb.parquet"}]}
+    assert training_label(info("bert-mean", facts=hub)) == "nli+stsb"
+    assert training_label(info("bert-mean", facts={"training_data": [], "hyperparameters": {"epochs": 0}})) == "none"
+
+
+def test_plain_backbones_stand_beside_the_papers_plain_rows() -> None:
+    untrained = {"training_data": [], "hyperparameters": {"epochs": 0}}
+    joint = {**STSB, "hyperparameters": {"epochs": 4, "siamese": False}}
+    plain = info("bert-mean", facts=untrained, backbone="google-bert/bert-base-uncased")
+    both = [plain, info("bert-cls", facts=joint)]
+    rows = {(row.encoder, row.training): row for row in paper_rows("table1", both)}
+    (ours,) = rows["BERT, average of the plain backbone", "nothing"].ours
+    assert (ours.encoder, ours.reasons) == ("bert-mean", ("one seed each",))
+    assert [our.encoder for our in rows["BERT, [CLS] vector", "STSb"].ours] == ["bert-cls"]
+    assert rows["BERT, siamese, average pooling", "STSb"].ours == ()
+
+
+def test_scores_of_different_versions_of_a_table_are_not_compared() -> None:
+    longer = replace(SCORES[6], rows=np.ones(201, dtype=bool))
+    assert comparisons([SCORES[0], longer]) == [
+        "bert-mean and bert-cnn were scored on different versions of the table (200 and 201 pairs); evaluate both again."
+    ]
+
+
+def test_labels_are_compared_pair_by_pair() -> None:
+    right = np.arange(200) % 3 == 0
+    where = {"split": "test", "precision": "float32", "subset": Subset.ALL, "rows": np.ones(200, dtype=bool)}
+    where |= {"task": "snli", "contamination": SCORES[0].contamination}
+    first, second, none = (
+        LabelScore(encoder=name, **where, accuracy=accuracy(flags), right=flags)
+        for name, flags in (("a", right), ("b", right | (np.arange(200) % 3 == 1)), ("c", right[:0]))
+    )
+    (sentence,) = comparisons([first, second, none])
+    assert sentence.startswith("b is 33.50 above a")
+    assert sentence.endswith("clear at n = 200.")
 
 
 def test_the_shipped_tables_are_the_shared_ones(shared_data: Path) -> None:
