@@ -198,7 +198,15 @@ def _head_note(config: TrainConfig) -> str:
 def _tables(config: TrainConfig) -> list[dict[str, Any]]:
     used = [(config.nli, TRAIN), (config.train, TRAIN)] if config.epochs else []
     used.append((config.dev, "selects the checkpoint" if config.epochs else "scored"))
-    return [_table(path, use) for path, use in used if path]
+    return [*_seen_before(config.backbone), *(_table(path, use) for path, use in used if path)]
+
+
+def _seen_before(backbone: str) -> list[dict[str, Any]]:
+    """What the encoder that a run starts from had been trained on, by its own record: the new one has seen that too."""
+    path = Path(backbone) / FACTS_FILE
+    facts = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    rows = facts.get("training_data") if isinstance(facts, dict) else None
+    return [row for row in rows if isinstance(row, dict) and row.get("use") == TRAIN] if isinstance(rows, list) else []
 
 
 def _table(path: str, use: str) -> dict[str, Any]:

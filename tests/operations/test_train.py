@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +54,16 @@ def test_fine_tune_writes_a_complete_encoder(config: TrainConfig, tmp_path: Path
         encode(result.encoder, texts, precision="float32"),
         atol=5e-3,
     )
+
+
+def test_an_encoder_trained_further_has_seen_what_the_first_one_saw(config: TrainConfig, tmp_path: Path) -> None:
+    fine_tune(config)
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "train.tsv").write_text(ROWS)
+    more = {"train": str(tmp_path / "more" / "train.tsv"), "output": str(tmp_path / "runs" / "further")}
+    fine_tune(replace(config, backbone=config.output, **more))
+    record = Registry([tmp_path / "runs"]).info("further").facts["training_data"]
+    assert [row["table"] for row in record if row["use"] == "train"] == ["stsb/train.tsv", "more/train.tsv"]
 
 
 def test_fine_tune_keeps_the_trained_weights_when_writing_fails(
