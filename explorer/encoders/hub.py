@@ -169,12 +169,12 @@ def _sentence_layer(folder: Path) -> list[str]:
         (folder / "1_Pooling").mkdir(exist_ok=True)
         pooling = {"embedding_dimension": width, "pooling_mode": "mean", "include_prompt": True}
         _write(folder / "1_Pooling" / "config.json", pooling)
-        return ["no sentence layer of its own: average pooling was added"]
+        return ["average pooling added"]
     modules = read_json(path)
     types = [str(row.get("type")) for row in modules if isinstance(row, dict)] if isinstance(modules, list) else []
     if len(types) > 2 and types[-1].startswith("sentence_transformers.") and types[-1].endswith(".Normalize"):
         _write(path, modules[:-1])
-        return ["its scaling to length 1 is left out, no cosine changes"]
+        return ["scaling to length 1 left out"]
     return []
 
 

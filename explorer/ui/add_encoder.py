@@ -21,7 +21,8 @@ from explorer.ui.html import Html, tag
 from explorer.ui.page import BARE, PRIVATE, Page
 
 _HOW = (
-    "An encoder is named by its id, as in sentence-transformers/all-MiniLM-L6-v2; a plain BERT or ALBERT gets average pooling. "
+    "An encoder of the Hugging Face hub is named by its id, as in sentence-transformers/all-MiniLM-L6-v2; a plain BERT or ALBERT "
+    "gets average pooling. "
     "Only weights (safetensors), settings and the tokenizer are downloaded, never code."
 )
 _OFF = "This page downloads nothing, unless it was started with: python app.py --hub"
@@ -37,9 +38,7 @@ def build(page: Page, table: gr.HTML, chosen: gr.CheckboxGroup) -> None:
     """
     if page.demo or page.shared:
         return
-    with gr.Accordion(
-        "Add an encoder from the Hugging Face hub", open=False, elem_classes="quiet", elem_id="add-encoder"
-    ):
+    with gr.Accordion("Add an encoder from the hub", open=False, elem_classes="quiet", elem_id="add-encoder"):
         gr.HTML(tag("p", _HOW if hub_allowed() else _OFF, cls="small"), **BARE)
         if not hub_allowed():
             return

@@ -66,7 +66,7 @@ def test_fetch_model_gives_a_plain_backbone_average_pooling_and_says_so(hub: Loo
     folder = fetch_model(hub_backbone)
     (info,) = Registry([downloads_folder()]).scan()[0]
     assert (info.name, info.family, info.pooling) == ("tiny-lab--plain_albert", "albert", "mean")
-    assert "average pooling was added" in info.backbone
+    assert "average pooling added" in info.backbone
     assert info.facts["hub"]["repository"] == hub_backbone
     assert Registry([downloads_folder()]).load(info.name).encode(SENTENCES).shape == (2, 16)
     assert (folder / "config.json").is_file()
