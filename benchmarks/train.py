@@ -54,6 +54,7 @@ class Clock(TrainerCallback):
         self.steps = 0
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Reads the clock."""
         now = time.perf_counter()
         if state.global_step == WARM_UP_STEPS:
             self.begun = now
@@ -152,7 +153,9 @@ def speeds(options: argparse.Namespace) -> None:
                 trainer = plain_trainer(stage, model, rows[stage], folder, options.batch_size, max_steps=steps)
                 plain.append(timed(trainer, options.batch_size))
         ratio = median(a / b for a, b in zip(ours, plain, strict=True))
-        print(f"{stage}: ours {median(ours):.0f} sentences/s, plain {median(plain):.0f} sentences/s: {ratio:.2f} times as fast")
+        print(
+            f"{stage}: ours {median(ours):.0f} sentences/s, plain {median(plain):.0f} sentences/s: {ratio:.2f} times as fast"
+        )
 
 
 def full(options: argparse.Namespace) -> None:

@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from sentence_transformers import CrossEncoder, SentenceTransformer, SentenceTransformerTrainingArguments
 from sentence_transformers.cross_encoder import CrossEncoderTrainingArguments
 from torch import Tensor
-from transformers import ProgressCallback
+from transformers import PrinterCallback, ProgressCallback
 
 from explorer.encoders.build import build_encoder
 from explorer.encoders.precision import bf16_is_fast
@@ -179,7 +179,8 @@ class Run:
         kind = PairTrainer if pairs else EncoderTrainer
         trainer = kind(model=self.model, args=arguments, train_dataset=stage.rows, loss=loss, evaluator=self.evaluator)
         if self.report is not silent:
-            trainer.remove_callback(ProgressCallback)
+            for callback in (ProgressCallback, PrinterCallback):
+                trainer.remove_callback(callback)
         return trainer
 
 
