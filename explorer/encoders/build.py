@@ -11,6 +11,7 @@ from sentence_transformers.base.modules import Transformer
 from sentence_transformers.sentence_transformer.modules import Pooling
 
 from explorer.encoders.cnn_pooling import CNNPooling
+from explorer.encoders.hub import backbone_folder
 from explorer.errors import EncoderError
 
 
@@ -29,7 +30,7 @@ def build_encoder(
 
     Args:
         backbone: Local folder (a transformers model or a sentence-transformers encoder, whose own sentence layer is
-            left out) or a hub id.
+            left out) or a hub id, fetched unless it is here.
         pooling: "cls", "mean" or "cnn".
         max_length: Longest input in word pieces, at most what the backbone's positions allow.
         seed: Decides the CNN's first weights.
@@ -44,7 +45,7 @@ def build_encoder(
         raise EncoderError(f"Unknown pooling {str(pooling)!r}; use cls, mean or cnn.") from error
     try:
         transformer = Transformer(
-            str(backbone),
+            backbone_folder(backbone),
             max_seq_length=max_length,
             model_kwargs={"dtype": torch.float32, "trust_remote_code": False, "use_safetensors": True},
         )

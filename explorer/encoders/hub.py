@@ -16,7 +16,17 @@ from typing import Any
 
 from explorer.encoders.registry import FACTS_FILE, read_info, read_json, read_modules
 from explorer.errors import EncoderError
-from explorer.hub import OFFLINE, Progress, RemoteFile, Repository, check_repository_id, fetch, in_hub_cache, look_up
+from explorer.hub import (
+    OFFLINE,
+    Progress,
+    RemoteFile,
+    Repository,
+    check_repository_id,
+    fetch,
+    in_hub_cache,
+    is_repository_id,
+    look_up,
+)
 from explorer.paths import downloads_folder, hub_allowed
 
 # The root of a repository and its modules' folders (1_Pooling), not the exports beside them (onnx, openvino).
@@ -71,6 +81,23 @@ def fetch_model(repository: str, *, progress: Progress | None = None, revision: 
         except OSError as error:
             raise EncoderError(f"{repository} cannot be written to {target.parent} ({error.strerror}).") from error
     return target
+
+
+def backbone_folder(backbone: str | Path, progress: Progress | None = None) -> str:
+    """Returns the folder of a backbone: a folder as it is, a hub id fetched; any other text as it is, for loading to refuse.
+
+    Raises:
+        EncoderError: The hub has no such repository, or it cannot be fetched.
+    """
+    name = str(backbone)
+    if Path(name).exists() or not is_repository_id(name):
+        return name
+    try:
+        folder = fetch_model(name, progress=progress)
+    except EncoderError as error:
+        raise EncoderError(f"Backbone {name!r} cannot be loaded: {error}") from error
+    first = folder / "0_Transformer"
+    return str(first if (first / "config.json").is_file() else folder)
 
 
 def _cached(repository: str, revision: str | None) -> Repository:

@@ -235,7 +235,7 @@ def read_info(folder: Path) -> EncoderInfo:
         raise EncoderError(f"{name}: its tokenizer.json is missing; copy the whole folder again.")
     family = str(config.get("model_type", "unknown"))
     shapes = {key: shape for header in headers for key, shape in header.items()}
-    width = config.get("hidden_size")
+    width = config.get("hidden_size", config.get("dim"))  # DistilBERT says dim
     if not isinstance(width, int):
         raise EncoderError(f"{name}: config.json gives no hidden_size; it is not a transformer this can read.")
     return EncoderInfo(

@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 from sentence_transformers import CrossEncoder
 
+from explorer.encoders.hub import backbone_folder
 from explorer.errors import EncoderError
 
 
@@ -25,7 +26,7 @@ def build_cross_encoder(backbone: str | Path, *, max_length: int = 128, seed: in
         torch.manual_seed(seed)
         try:
             return CrossEncoder(
-                str(backbone),
+                backbone_folder(backbone),
                 num_labels=1,
                 max_length=max_length,
                 device="cpu",

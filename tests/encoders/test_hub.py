@@ -17,6 +17,7 @@ from conftest import ROOT
 from loopback_hub import LoopbackHub
 from safetensors.numpy import load_file, save_file
 
+from explorer.encoders.build import build_encoder
 from explorer.encoders.hub import fetch_model
 from explorer.encoders.registry import Registry
 from explorer.errors import EncoderError
@@ -322,3 +323,13 @@ def test_fetch_model_reads_an_old_backbone_with_a_language_model_head(
 
 def old_name(key: str) -> str:
     return key.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
+
+
+def test_build_encoder_starts_from_a_backbone_of_the_hub(
+    hub: LoopbackHub, hub_backbone: str, hub_encoder: str, tiny_backbone: Callable[[str], Path]
+) -> None:
+    got = build_encoder(hub_backbone, "cnn", seed=1).encode(SENTENCES)
+    np.testing.assert_array_equal(got, build_encoder(tiny_backbone("albert"), "cnn", seed=1).encode(SENTENCES))
+    assert build_encoder(hub_encoder, "cls").encode(SENTENCES).shape == (2, 16)
+    with pytest.raises(EncoderError, match="Backbone 'nobody/nothing' cannot be loaded: There is no model"):
+        build_encoder("nobody/nothing", "mean")
