@@ -189,7 +189,7 @@ except SystemExit as end:
 
 
 def subcommands() -> Iterator[str]:
-    yield from ("encoders", "score", "encode", "evaluate", "train", "distill", "reference", "project")
+    yield from ("encoders", "score", "encode", "evaluate", "train", "distill", "reference", "project", "jobs")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from explorer.cli import encoders, evaluate, filters, project, train
+from explorer.cli import encoders, evaluate, filters, jobs, project, train
 from explorer.errors import ExplorerError
 
 
@@ -45,6 +45,6 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m explorer", description="Compare BERT and ALBERT sentence encoders.", allow_abbrev=False
     )
     commands = parser.add_subparsers(required=True, metavar="command")
-    for group in (encoders, filters, project, evaluate, train):
+    for group in (encoders, filters, project, evaluate, train, jobs):
         group.add(commands)
     return parser

@@ -249,8 +249,10 @@ def _lock_ended(job: Job, done: str) -> int:
     A worker that has just told of its end may need a moment to leave.
     """
     file = None if job.alive else locks.take(JobPaths(job.folder).lock, wait=5.0)
-    if file is None:
+    if job.alive:
         raise TrainingError(f"{job.id} is {job.state}; stop it before it can be {done}.")
+    if file is None:
+        raise TrainingError(f"{job.id} is {job.state}, but its process is still leaving; try again in a moment.")
     return file
 
 

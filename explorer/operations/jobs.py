@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import shlex
+import time
 import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from explorer.errors import TrainingError
+from explorer.errors import EncoderError, TrainingError
 from explorer.jobs.commands import command_arguments
 from explorer.jobs.job import Job
 from explorer.jobs.manager import Jobs
@@ -57,12 +59,14 @@ def run_training(
     Raises:
         ExplorerError: See operations.train.fine_tune.
     """
+    wanted = config_of_job(paths, config)
+    wanted = replace(wanted, backbone=local_backbone(wanted.backbone, _told(report)))
     from explorer.operations.train import fine_tune
     from explorer.training.train import DATA_FILE
 
     command = shlex.join(command_arguments(config)).replace(" --", " \\\n  --")
     result = fine_tune(
-        config_of_job(paths, config),
+        wanted,
         test=config.get("test") or None,
         command=command,
         resume=(paths.checkpoints / DATA_FILE).is_file(),
@@ -81,6 +85,25 @@ def config_of_job(paths: JobPaths, config: Mapping[str, Any]) -> TrainConfig:
     if "," in str(settings.get("device", "")):
         settings["device"] = "cuda"  # of several GPUs, each process is shown its own
     return TrainConfig.from_mapping(settings | {"output": str(paths.encoder)})
+
+
+def local_backbone(backbone: str, progress: Callable[[int, int], None] | None = None) -> str:
+    """Returns the folder of a backbone: its own, or for a hub id the one it is downloaded to, unless it is there already.
+
+    Args:
+        backbone: A folder or a hub id.
+        progress: Called with (bytes done, bytes in all).
+
+    Raises:
+        EncoderError: There is no such folder, and it is no hub id that can be fetched.
+    """
+    if Path(backbone).exists():
+        return backbone
+    if backbone.startswith((".", "/", "~")) or backbone.count("/") != 1:
+        raise EncoderError(f"There is no folder {backbone[:120]!r}, and a hub id is of the form owner/name; check it.")
+    from explorer.encoders.hub import fetch_model
+
+    return str(fetch_model(backbone, progress=progress))
 
 
 def submit(jobs: Jobs, config: TrainConfig, *, name: str | None = None, test: str = "", devices: str = "") -> str:
@@ -109,10 +132,11 @@ def submit(jobs: Jobs, config: TrainConfig, *, name: str | None = None, test: st
 def submit_seeds(
     jobs: Jobs, config: TrainConfig, seeds: Sequence[int], *, name: str | None = None, **options: str
 ) -> list[str]:
-    """Starts one job a seed and returns their ids; a name is followed by the seed."""
+    """Starts one job a seed and returns their ids; of several, a name is followed by the seed."""
+    each = list(dict.fromkeys(seeds))
+    names = [f"{name}-seed-{seed}" if name and len(each) > 1 else name for seed in each]
     return [
-        submit(jobs, replace(config, seed=seed), name=f"{name}-seed-{seed}" if name else None, **options)
-        for seed in dict.fromkeys(seeds)
+        submit(jobs, replace(config, seed=seed), name=named, **options) for seed, named in zip(each, names, strict=True)
     ]
 
 
@@ -138,9 +162,8 @@ def rename(jobs: Jobs, id: str, new: str) -> Job:
         from explorer.encoders.registry import Registry
         from explorer.operations.train import rewrite_card
 
-        info = Registry([jobs.runs_folder]).info(new)
-        if "architecture" in info.facts:
-            rewrite_card(info)
+        with suppress(EncoderError):  # one that is damaged or not from here keeps the card it has
+            rewrite_card(Registry([jobs.runs_folder]).info(new))
     return job
 
 
@@ -173,6 +196,19 @@ def export_zip(jobs: Jobs, id: str, target: Path) -> Path:
         aside.unlink(missing_ok=True)
         raise TrainingError(f"{str(target)!r} cannot be written: {error.strerror or error}.") from error
     return target
+
+
+def _told(report: Callable[..., None]) -> Callable[[int, int], None]:
+    """Progress of a download as events, one a second at most."""
+    last = 0.0
+
+    def progress(done: int, total: int) -> None:
+        nonlocal last
+        if time.monotonic() - last > 1 or done == total:
+            last = time.monotonic()
+            report("fetching", megabytes=round(done / 1e6, 1), of=round(total / 1e6, 1))
+
+    return progress
 
 
 def _group(same: Sequence[Job]) -> SeedGroup:

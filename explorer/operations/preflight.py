@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,8 @@ import pandas as pd
 
 from explorer.data.overlap import Known, find_overlap
 from explorer.data.tables import LABELS
-from explorer.errors import DataError
+from explorer.errors import DataError, EncoderError
+from explorer.operations.jobs import local_backbone
 from explorer.paths import ROOT
 from explorer.training.config import TrainConfig
 
@@ -87,7 +88,10 @@ def preflight(config: TrainConfig, *, runs: Path, test: str = "", measured: bool
     checks = _table_checks(config, test)
     if any(check.level is Level.ERROR for check in checks) or not measured:
         return Preflight(tuple(checks))
-    found = _measure(config)
+    try:
+        found = _measure(replace(config, backbone=local_backbone(config.backbone)))
+    except EncoderError as error:
+        found = Check("backbone", Level.ERROR, str(error))
     if isinstance(found, Check):
         return Preflight((*checks, found))
     checks += [_lengths(config, found), _memory(found), _disk(found, runs), _time(found)]
@@ -111,7 +115,7 @@ def in_words(seconds: float) -> str:
     for size, name in ((86400.0, "day"), (3600.0, "hour"), (60.0, "minute")):
         if seconds >= 1.5 * size:
             return f"about {round(seconds / size)} {name}s"
-    return f"about {max(1, round(seconds))} seconds"
+    return f"about {round(seconds)} seconds" if seconds >= 1.5 else "about a second"
 
 
 def _table_checks(config: TrainConfig, test: str) -> list[Check]:
