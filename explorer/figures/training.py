@@ -79,7 +79,9 @@ def training_json(runs: Sequence[RunCurves], stamp: str = "") -> str:
         traces += [*_loss(run.curves.loss, look), *_dev(run.curves.dev, look), _rate(run.curves.learning_rate, look)]
     layout = json.loads(_layout())
     layout["meta"] = {"stamp": stamp}
-    if len(runs) == 1:
+    if all(run.curves.empty for run in runs):
+        _leave_empty(layout)
+    elif len(runs) == 1:
         shapes, notes = _stages(runs[0].curves)
         layout["shapes"], layout["annotations"] = shapes, [*layout["annotations"], *notes]
     return json.dumps({"data": traces, "layout": layout})
@@ -141,6 +143,15 @@ def _stages(curves: Curves) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]
     return lines, [
         {**words, "x": step, "text": f" stage {escape(name)}"} for step, name in zip(steps, names, strict=True)
     ]
+
+
+def _leave_empty(layout: dict[str, Any]) -> None:
+    """Says that there is nothing to draw yet, where the curves will be."""
+    for name, axis in layout.items():
+        if name.startswith(("xaxis", "yaxis")):
+            axis |= {"showticklabels": False, "range": [0, 1]}
+    place = {"x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper", "showarrow": False, "font": {"size": 15}}
+    layout["annotations"].append({**place, "text": "The curves begin with the first step."})
 
 
 @lru_cache(maxsize=1)

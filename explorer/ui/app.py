@@ -12,37 +12,48 @@ import gradio as gr
 from explorer.encoders.registry import Registry
 from explorer.errors import EncoderError
 from explorer.figures.theme import css_variables
-from explorer.paths import ASSETS, CHECKPOINTS, runs_folder
-from explorer.ui import compare, evaluate, explanations, filters
+from explorer.paths import ASSETS, encoder_folders, password
+from explorer.ui import compare, evaluate, explanations, filters, train
+from explorer.ui import map as maps
 from explorer.ui.look import theme
 from explorer.ui.page import BARE, PRIVATE, Page, TabSpec, from_address
 
 # Tables of corpora come in large files; each tab says its own, smaller caps on rows.
 LARGEST_UPLOAD = "100mb"
+# Every ten minutes, uploads and downloads older than an hour are deleted, and all of them when the server stops.
+FILES_GO = (600, 3600)
+# Whom the page asks for where EXPLORER_PASSWORD is set.
+USER = "explorer"
+_QUEUE_SECONDS = 0.02
 
 TABS = (
     TabSpec("compare", "Compare", compare.build),
     TabSpec("filters", "Filters", filters.build),
+    TabSpec("map", "Map", maps.build),
     TabSpec("evaluate", "Evaluate", evaluate.build),
+    TabSpec("train", "Train", train.build),
 )
 
 
-def build_app(registry: Registry, *, demo: bool = False, data: Path | None = None) -> gr.Blocks:
+def build_app(registry: Registry, *, demo: bool = False, data: Path | None = None, shared: bool = False) -> gr.Blocks:
     """Returns the page, not yet served.
 
     Args:
         registry: The encoders to show.
         demo: Public mode: smaller tables from visitors, no training.
         data: Folder of evaluation data; None if not given.
+        shared: Whether it will be open to the world without a password; it then trains nothing.
     """
-    with gr.Blocks(title=explanations.TITLE, analytics_enabled=False) as blocks:
+    with gr.Blocks(title=explanations.TITLE, analytics_enabled=False, delete_cache=FILES_GO) as blocks:
         gr.HTML(explanations.header(), **BARE)
         with gr.Tabs(elem_id="tabs") as tabs:
             for spec in TABS:
                 with gr.Tab(spec.title, id=spec.id) as tab:
-                    spec.build(Page(blocks, tab, registry, demo, data))
+                    spec.build(Page(blocks, tab, registry, demo, data, shared))
         if len(TABS) > 1:
             blocks.load(open_tab, None, tabs, queue=False, **PRIVATE)
+    # gradio looks for queued work a thousand times a second, which keeps a twentieth of a core busy from start to end.
+    blocks._queue.sleep_when_free = _QUEUE_SECONDS
     return blocks
 
 
@@ -57,7 +68,7 @@ def launch_settings() -> dict[str, Any]:
     return {
         "theme": theme(),
         "css": css_variables(),
-        "css_paths": [ASSETS / "app.css", ASSETS / "evaluate.css"],
+        "css_paths": [ASSETS / "app.css", ASSETS / "map.css", ASSETS / "evaluate.css", ASSETS / "train.css"],
         "favicon_path": ASSETS / "favicon.svg",
         "footer_links": ["api"],
         "ssr_mode": False,
@@ -75,10 +86,11 @@ def serve(*, host: str | None, port: int | None, share: bool, demo: bool, data: 
         demo: See build_app.
         data: See build_app.
     """
-    registry = Registry([CHECKPOINTS, runs_folder()])
-    blocks = build_app(registry, demo=demo, data=data)
+    registry, secret = Registry(encoder_folders()), password()
+    blocks = build_app(registry, demo=demo, data=data, shared=share and secret is None)
+    settings = launch_settings() | ({"auth": (USER, secret)} if secret else {})
     try:
-        blocks.launch(server_name=host, server_port=port, share=share, prevent_thread_lock=True, **launch_settings())
+        blocks.launch(server_name=host, server_port=port, share=share, prevent_thread_lock=True, **settings)
     except OSError as error:
         raise SystemExit(f"Port {port or 7860} cannot be used ({error}). Choose another with --port.") from error
     threading.Thread(target=warm_up, args=(registry,), daemon=True).start()

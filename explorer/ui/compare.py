@@ -17,7 +17,7 @@ from explorer.ui.cards import cards, message, notice, working
 from explorer.ui.encoder_table import encoder_table
 from explorer.ui.errors import for_person, refuse
 from explorer.ui.html import Html
-from explorer.ui.page import BARE, ON_MODEL, PRIVATE, Page, from_address, remember_in_address
+from explorer.ui.page import BARE, ON_MODEL, PRIVATE, Page, from_address, keep_choices, remember_in_address
 from explorer.ui.pieces import aligned_pieces
 
 if TYPE_CHECKING:  # importing it for real brings torch, which the page must not wait for
@@ -50,7 +50,7 @@ def build(page: Page) -> None:
     gr.HTML(explanations.why(), **BARE)
     gr.HTML(explanations.pieces_heading(), **BARE)
     aligned = gr.HTML(aligned_pieces([]), elem_id="aligned", **BARE)
-    pair_words.build(registry, first, second)
+    taken_apart = pair_words.build(registry, first, second)
     table = gr.HTML(encoder_table(infos, problems), elem_id="table", **BARE)
     add_encoder.build(page, table, chosen)
     gr.HTML(explanations.small_print(), **BARE)
@@ -65,6 +65,11 @@ def build(page: Page) -> None:
         event(**score, trigger_mode="always_last").then(**address)
     opened = page.blocks.load(_restore(registry, examples), None, pair, queue=False, **PRIVATE)
     opened.then(**score).then(partial(table_now, registry), None, table, queue=False, **PRIVATE)
+    keep_choices(page, taken_apart, partial(names_now, registry))
+    fresh, changed = keep_choices(page, chosen, partial(names_now, registry))
+    fresh.then(partial(table_now, registry), None, table, queue=False, **PRIVATE)
+    again = {**score, "fn": partial(score_if_changed, registry, examples), "inputs": [changed, *pair]}
+    fresh.then(**again)
     gr.api(_endpoint(registry), api_name="compare", **ON_MODEL)
 
 
@@ -109,6 +114,16 @@ def score_for_page(
     yield said, cards(infos, scores, failures), aligned_pieces(list(scores.values()))
 
 
+def score_if_changed(
+    registry: Registry, examples: Sequence[Example], changed: bool, *pair: Any
+) -> Iterator[tuple[Any, Any, Any]]:
+    """Yields what score_for_page does if there are other encoders than before, else leaves all as it is."""
+    if changed:
+        yield from score_for_page(registry, examples, *pair)
+    else:
+        yield gr.skip(), gr.skip(), gr.skip()
+
+
 @for_person(refuse)
 def score_for_api(
     registry: Registry, sentence1: object, sentence2: object, encoders: list[str] | None
@@ -140,6 +155,11 @@ def restore_page(registry: Registry, examples: Sequence[Example], request: gr.Re
     if sentences == (None, None):
         sentences = examples[0].sentence1, examples[0].sentence2
     return sentences[0] or "", sentences[1] or "", gr.CheckboxGroup(choices=names, value=value)
+
+
+def names_now(registry: Registry) -> list[str]:
+    """Returns the names of the encoders that are here now."""
+    return [info.name for info in registry.encoders()]
 
 
 def table_now(registry: Registry) -> Html:

@@ -24,7 +24,7 @@ from explorer.ui.downloads import csv_button
 from explorer.ui.errors import for_person, refuse
 from explorer.ui.filters_text import caption
 from explorer.ui.html import Html
-from explorer.ui.page import BARE, PRIVATE, Page, load_on_open
+from explorer.ui.page import BARE, PRIVATE, Page, keep_choices, load_on_open
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,12 +61,7 @@ def build(page: Page) -> None:
         encoders = gr.CheckboxGroup(
             names, value=[name for _, name in names], label="Encoders", elem_id="evaluate-encoders"
         )
-        tasks = gr.CheckboxGroup(
-            [(task.title, task.name) for task in TASKS.values()],
-            value=["stsb"],
-            label="Tasks",
-            elem_id="evaluate-tasks",
-        )
+        tasks = gr.CheckboxGroup(views.TASK_CHOICES, value=["stsb"], label="Tasks", elem_id="evaluate-tasks")
         split = gr.Radio(
             [("Test pairs", "test"), ("Dev pairs", "dev")], value="test", label="Split", scale=0, min_width=220
         )
@@ -100,7 +95,7 @@ def build(page: Page) -> None:
     stop.click(partial(halt, run), None, outputs, **PRIVATE)
     timer.tick(partial(look, run), [seen, *controls], trigger_mode="once", **event)
     load_on_open(page, partial(look, run, -2), outputs, controls)
-    load_on_open(page, partial(encoders_now, run), [encoders])
+    keep_choices(page, encoders, partial(boxes, run))
     for control in controls:
         control.input(partial(look, run, -2), controls, trigger_mode="always_last", **event)
     gr.api(_endpoint(run), api_name="evaluate")
@@ -145,12 +140,6 @@ def look(run: EvaluationRun, seen: int, *controls: str) -> Shown:
     if seen == state.version:
         return shown
     return Shown(*shown[:5], *views.everything(run, state, views.Controls(*controls)))
-
-
-def encoders_now(run: EvaluationRun) -> Any:
-    """Returns the boxes of the encoders that are here now, all of them ticked."""
-    names = boxes(run)
-    return gr.CheckboxGroup(choices=names, value=[name for _, name in names])
 
 
 def boxes(run: EvaluationRun) -> list[tuple[str, str]]:

@@ -20,7 +20,7 @@ from explorer.ui.cards import message, notice, working
 from explorer.ui.downloads import csv_button
 from explorer.ui.errors import for_person
 from explorer.ui.filters_text import SUMMARIES, cell_view, filter_view, intro, layers_caption
-from explorer.ui.page import BARE, ON_MODEL, PRIVATE, Page, load_on_open
+from explorer.ui.page import BARE, ON_MODEL, PRIVATE, Page, keep_choices, load_on_open
 from explorer.ui.plot_clicks import on_point_click
 from explorer.ui.waiting import say_working
 
@@ -86,7 +86,6 @@ class Shown(NamedTuple):
 def build(page: Page) -> None:
     """Places the tab's components and wires them."""
     registry = page.registry
-    names = [info.name for info in registry.scan()[0] if info.pooling == "cnn"]
     gr.HTML(intro(), **BARE)
     with gr.Row(elem_classes="typed"):
         sentence = gr.Textbox(
@@ -95,7 +94,7 @@ def build(page: Page) -> None:
     with gr.Row(elem_classes="act"):
         button = gr.Button("Look inside", variant="primary", elem_id="look", elem_classes="go", scale=0, min_width=140)
         status = gr.HTML(working("Loading the encoders, once after each start."), elem_id="filters-status", **BARE)
-    fields = _fields(names)
+    fields = _fields(names_now(registry))
     choice = [sentence, *fields]
     encoder, layer, filter, position, _, _ = fields
     depth = gr.State(LAYERS)
@@ -131,9 +130,15 @@ def build(page: Page) -> None:
     on_point_click("layers-plot", partial(open_filter, registry), choice, outputs, 4, status)
     on_point_click("filter-plot", partial(open_cell, registry), choice, outputs, 1, status)
     load_on_open(page, partial(show, registry, LAYERS), outputs, choice)
+    keep_choices(page, encoder, partial(names_now, registry))
     filters_corpus.build(page, choice, again)
     filters_pair.build(page)
     filters_api.build(registry)
+
+
+def names_now(registry: Registry) -> list[str]:
+    """Returns the names of the encoders with a CNN that are here now."""
+    return [info.name for info in registry.scan()[0] if info.pooling == "cnn"]
 
 
 def on_error(text: str, *_: object) -> Shown:

@@ -20,7 +20,7 @@ from explorer.ui.errors import for_person
 from explorer.ui.html import Html
 from explorer.ui.map_desk import MapDesk, Wanted
 from explorer.ui.map_job import MapJob
-from explorer.ui.page import BARE, ON_MODEL, PRIVATE, Page, from_address
+from explorer.ui.page import BARE, ON_MODEL, PRIVATE, Page, from_address, keep_choices
 
 # Maps take long; they wait for each other, never for a score.
 ON_MAPS: dict[str, Any] = {"concurrency_id": "maps", "concurrency_limit": 6}
@@ -75,6 +75,7 @@ def build(page: Page) -> None:
     opening.then(None, [key, *controls.remembered], None, js=map_controls.remember())
     running.append(opening)
     page.blocks.load(_restore(desk), None, controls.remembered, queue=False, **PRIVATE)
+    keep_choices(page, controls.encoders, lambda: [info.name for info in desk.registry.encoders()], tick=False)
     stop.click(stopped, None, [status, stop], cancels=running, queue=False, **PRIVATE)
     maps.ask(_answers(desk), key, maps, **ON_MODEL, **PRIVATE)  # type: ignore[attr-defined]
     map_api.build(desk)

@@ -22,6 +22,7 @@ ON_MODEL: dict[str, Any] = {"concurrency_id": "model", "concurrency_limit": 2}
 # Markup of our own in a gr.HTML: no style or script of gradio's around it.
 BARE: dict[str, Any] = {"apply_default_css": False, "js_on_load": None, "padding": False, "container": False}
 _LONGEST_ADDRESS = 2000
+Choice = str | tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,40 @@ def load_on_open(
     # gradio would otherwise count the handler's arguments, which lack the first.
     del once.__wrapped__
     page.tab.select(once, [opened, *inputs], [opened, *outputs], **PRIVATE)
+
+
+def keep_choices(
+    page: Page, component: Any, choices: Callable[[], Sequence[Choice]], *, tick: bool = True
+) -> tuple[Any, gr.State]:
+    """Makes a choice of encoders that of now whenever the tab is opened: a run may have finished, or be deleted.
+
+    Args:
+        page: Whose tab is watched.
+        component: A gr.CheckboxGroup or a gr.Dropdown of one value.
+        choices: Returns what can be chosen now, each a name or (label, name).
+        tick: Whether, in a group of boxes, a new one is ticked.
+
+    Returns:
+        The event, to hang more on, and a component that then says whether there was any change.
+    """
+    several = isinstance(component, gr.CheckboxGroup)
+    known, changed = gr.State(_names(choices())), gr.State(False)
+
+    def now(known: list[str], value: Any) -> Any:
+        found = choices()
+        names = _names(found)
+        if names == known:
+            return gr.skip(), False, gr.skip()
+        kept = [name for name in names if name in (value or ()) or (tick and name not in known)]
+        one = value if value in names else next(iter(names), None)
+        return names, True, type(component)(choices=list(found), value=kept if several else one)
+
+    event = page.tab.select(now, [known, component], [known, changed, component], queue=False, **PRIVATE)
+    return event, changed
+
+
+def _names(choices: Sequence[Choice]) -> list[str]:
+    return [choice if isinstance(choice, str) else choice[1] for choice in choices]
 
 
 def remember_in_address(names: Sequence[str]) -> str:

@@ -47,8 +47,8 @@ _WEIGHT_NOT = (
 )
 
 
-def build(registry: Registry, first: gr.Textbox, second: gr.Textbox) -> None:
-    """Places the section and wires it.
+def build(registry: Registry, first: gr.Textbox, second: gr.Textbox) -> gr.Dropdown:
+    """Places the section and wires it; returns its choice of an encoder.
 
     Args:
         registry: The encoders.
@@ -78,6 +78,7 @@ def build(registry: Registry, first: gr.Textbox, second: gr.Textbox) -> None:
     for listen in (button.click, encoder.input):
         say_working(listen, status)
         listen(partial(take_apart, registry), pair, outputs, trigger_mode="always_last", **ON_MODEL, **PRIVATE)
+    return encoder
 
 
 @for_person(lambda text, *_: (message(text), *(gr.skip() for _ in range(6))))

@@ -90,7 +90,7 @@ def place(page: Page) -> tuple[gr.Dropdown, gr.HTML, dict[str, Any]]:
 
 def usable(page: Page) -> list[EncoderInfo]:
     """Returns the encoders a run can start from."""
-    return [info for info in page.registry.scan()[0] if getattr(info, "kind", "encoder") == "encoder"]
+    return page.registry.encoders()
 
 
 def request_of(values: Sequence[Any]) -> Request:
@@ -127,7 +127,8 @@ def filled_from_preset(name: str, infos: Sequence[EncoderInfo], has_data: bool) 
     if not has_data and item.data != "sample" and hub_allowed():
         source = Source.HUB
     backbone = _backbone_of(item, infos)
-    return {**_DEFAULTS, **dict(item.settings), **backbone, "source": source.value, "name": "", "seeds": 1}
+    layer = {"pooling": "mean", "objective": "sts"}
+    return {**_DEFAULTS, **layer, **item.settings, **backbone, "source": source.value, "name": "", "seeds": 1}
 
 
 def filled_from_config(config: Mapping[str, Any], infos: Sequence[EncoderInfo]) -> dict[str, Any]:
