@@ -69,7 +69,7 @@ def clone(bench: Bench, asked: dict[str, str]) -> tuple[Any, ...]:
     sources = gr.Radio(train_form.source_choices(bench.page, again=True), value=train_form.Source.SAME.value)
     said = notice(f"The settings of {job.id} are in the form below; change what you like, and start.")
     fields = train_form.updates({**values, "source": sources})
-    return said, gr.Tabs(selected="own"), gr.Dropdown(value=train_form.OWN), *fields
+    return said, gr.Tabs(selected="own"), train_form.OWN, *fields
 
 
 @for_person(lambda text, *_: (message(text), gr.skip()))

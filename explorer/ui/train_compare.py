@@ -69,7 +69,7 @@ def choices(bench: Bench, chosen: Sequence[str] | None) -> tuple[Any, Any]:
     names = [job.id for job in jobs]
     newest = [job.id for job in jobs if job.step][:2]
     kept = [name for name in chosen or () if name in names] or newest
-    return gr.Dropdown(choices=names, value=kept), seed_table(jobs)
+    return gr.Dropdown(choices=names, value=kept, multiselect=True), seed_table(jobs)
 
 
 @for_person(lambda text, *_: (message(text), gr.skip(), gr.skip()))

@@ -1,0 +1,140 @@
+"""Where training may not be, the server refuses: the page's own handlers, the private endpoints and the public ones."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import pytest
+from gradio_client import Client
+from gradio_client.exceptions import AppError
+
+from explorer.encoders.registry import Registry
+from explorer.training.export import save_encoder
+from explorer.ui import app, train
+from explorer.ui.page import Page
+from explorer.ui.train_allowed import training_allowed
+from tests.ui.train_helpers import QuietJobs, finished
+
+SECRET_RUN = "a-run-of-mine"
+PUBLIC = ("train", "training_runs", "training_run", "stop_training")
+# What a refused handler may still answer: nothing new, or a component's own state.
+WORDS = "Training is switched off on this page."
+
+
+@pytest.fixture
+def folder(tmp_path: Path, tiny_encoder: Callable, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("EXPLORER_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setattr(train, "Jobs", QuietJobs)
+    save_encoder(tiny_encoder("bert", "mean"), tmp_path / "checkpoints" / "bert-mean", {})
+    finished(tmp_path / "runs", SECRET_RUN, 0.7)
+    return tmp_path
+
+
+@contextmanager
+def served(folder: Path, **how: bool) -> Iterator[tuple[str, gr.Blocks]]:
+    """The tab alone, on a server."""
+    with gr.Blocks() as blocks, gr.Tab("Train") as tab:
+        train.build(Page(blocks, tab, Registry([folder / "checkpoints"]), **how))
+    try:
+        yield blocks.launch(prevent_thread_lock=True, quiet=True, ssr_mode=False)[1].rstrip("/"), blocks
+    finally:
+        blocks.close()
+
+
+def state_of_disk(folder: Path) -> list[str]:
+    return sorted(str(path) for path in (folder / "runs").rglob("*"))
+
+
+def post(address: str, body: dict[str, Any]) -> str:
+    """What the server answers to an event that the page sends; an error's text where it refuses that too."""
+    request = urllib.request.Request(
+        f"{address}/gradio_api/run/predict", json.dumps(body).encode(), {"Content-Type": "application/json"}
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.read().decode()
+
+
+def test_training_is_allowed_only_where_strangers_cannot_start_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = Page(gr.Blocks(), gr.Tab(), Registry([]))
+    assert training_allowed(page) is None
+    assert "--demo" in str(training_allowed(Page(page.blocks, page.tab, page.registry, demo=True)))
+    assert "EXPLORER_PASSWORD" in str(training_allowed(Page(page.blocks, page.tab, page.registry, shared=True)))
+    monkeypatch.setenv("SPACE_ID", "someone/space")
+    assert "Space" in str(training_allowed(page))
+
+
+@pytest.mark.parametrize("how", [{"demo": True}, {"shared": True}, {}], ids=["demo", "shared", "space"])
+def test_every_endpoint_refuses_over_http(folder: Path, monkeypatch: pytest.MonkeyPatch, how: dict[str, bool]) -> None:
+    if not how:
+        monkeypatch.setenv("SPACE_ID", "someone/space")
+    before = state_of_disk(folder)
+    with served(folder, **how) as (address, blocks):
+        told = {"job": SECRET_RUN, "what": "delete", "text": "other"}
+        for number, function in blocks.fns.items():
+            values = [getattr(component, "value", None) for component in function.inputs]
+            body = {"data": values, "event_data": told, "fn_index": number, "session_hash": "x", "trigger_id": None}
+            answer = post(address, body)
+            assert SECRET_RUN not in answer, function
+            assert "is started" not in answer
+        for name in PUBLIC:
+            arguments = {"id": SECRET_RUN} if name in ("training_run", "stop_training") else {}
+            with pytest.raises(AppError, match=WORDS):
+                Client(address, verbose=False).predict(api_name=f"/{name}", **arguments)
+    assert state_of_disk(folder) == before
+
+
+def test_where_it_is_allowed_the_same_calls_work(folder: Path) -> None:
+    with served(folder) as (address, blocks):
+        poll = next(n for n, f in blocks.fns.items() if [e for _, e in f.targets] == ["poll"])
+        assert SECRET_RUN in post(address, {"data": [], "event_data": {}, "fn_index": poll, "session_hash": "x"})
+        client = Client(address, verbose=False)
+        (made,) = client.predict(settings={"epochs": 1}, seeds=1, api_name="/train")
+        assert made == "classroom-1"
+        assert [run["id"] for run in client.predict(api_name="/training_runs")] == [made, SECRET_RUN]
+        shown = client.predict(made, api_name="/training_run")
+        assert (shown["state"], shown["settings"]["epochs"], shown["settings"]["pooling"]) == ("lost", 1, "cnn")
+        assert shown["command"].startswith("python -m explorer train")
+        for bad, words in (({"preset": "no"}, "no preset"), ({"source": "upload"}, "source"), ({"name": "/x"}, "name")):
+            with pytest.raises(AppError, match=words):
+                client.predict(**bad, api_name="/train")
+        with pytest.raises(AppError, match="ended already"):
+            client.predict(made, api_name="/stop_training")
+        named = client.view_api(return_format="dict", print_info=False)["named_endpoints"]
+    assert set(named) == {f"/{name}" for name in PUBLIC}
+
+
+@pytest.mark.parametrize(
+    ("share", "password", "shared"), [(True, "", True), (True, "words", False), (False, "", False)]
+)
+def test_a_password_guards_the_page_and_lets_a_shared_one_train(
+    monkeypatch: pytest.MonkeyPatch, share: bool, password: str, shared: bool
+) -> None:
+    monkeypatch.setenv("EXPLORER_PASSWORD", password)
+    seen: dict[str, Any] = {}
+
+    class Served:
+        def launch(self, **settings: Any) -> None:
+            seen.update(settings)
+
+        def block_thread(self) -> None:
+            pass
+
+    def build(*_: Any, **how: Any) -> Served:
+        seen.update(how)
+        return Served()
+
+    monkeypatch.setattr(app, "build_app", build)
+    monkeypatch.setattr(app, "warm_up", lambda registry: None)
+    app.serve(host=None, port=None, share=share, demo=False, data=None)
+    assert seen["shared"] is shared
+    assert seen.get("auth") == (("explorer", password) if password else None)
