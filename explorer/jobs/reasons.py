@@ -25,6 +25,8 @@ def reason_of(error: BaseException, folder: Path) -> str:
         error: What ended the work.
         folder: The job's; how full its disk is may explain an error that does not say.
     """
+    if isinstance(error, ExplorerError) and "disk is full" in str(error):
+        return str(error)
     if is_full_disk(error, folder):
         return f"The disk is full ({_free_megabytes(folder)} MB are free where the job writes); free some space, then resume."
     if isinstance(error, ExplorerError):

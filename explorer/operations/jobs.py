@@ -83,7 +83,7 @@ def config_of_job(paths: JobPaths, config: Mapping[str, Any]) -> TrainConfig:
     """
     settings = {name: value for name, value in config.items() if name != "test"}
     if "," in str(settings.get("device", "")):
-        settings["device"] = "cuda"  # of several GPUs, each process is shown its own
+        settings["device"] = "cuda"  # each process is shown its own GPU alone, see training/worker.py
     return TrainConfig.from_mapping(settings | {"output": str(paths.encoder)})
 
 

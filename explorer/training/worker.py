@@ -53,6 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         signal.signal(number, _raise_stopped)
     if options.rank:
         _die_with_parent()
+        _show_own_gpu(paths)
         return _guarded(lambda diary: _work(paths, options.task, diary), paths, quiet=process_rank() > 0)
     lock = options.lock if options.lock is not None else locks.take(paths.lock)
     if lock is None:
@@ -137,6 +138,13 @@ def _ignore_signals() -> None:
     """From here on the last word is being written, which is soon done."""
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)
+
+
+def _show_own_gpu(paths: JobPaths) -> None:
+    """Lets one of several processes see its own GPU alone, whatever asks for one."""
+    with suppress(SettingError):  # told when the work begins
+        devices = str(_read_config(paths).get("device", "")).split(",")
+        os.environ["CUDA_VISIBLE_DEVICES"] = devices[process_rank() % len(devices)].strip().removeprefix("cuda:")
 
 
 def _die_with_parent() -> None:

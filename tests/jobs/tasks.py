@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ from typing import Any
 
 from explorer.errors import DataError
 from explorer.jobs.paths import JobPaths
+from explorer.paths import process_rank
 
 Report = Callable[..., None]
 
@@ -73,3 +75,15 @@ def fill(paths: JobPaths, config: Mapping[str, Any], report: Report) -> None:
             for step in range(2, 400):
                 report("step", step=step, steps=400, loss=1.0)
             raise RuntimeError("Error while serializing: I/O error: No space left on device (os error 28)") from None
+
+
+def ranked(paths: JobPaths, config: Mapping[str, Any], report: Report) -> dict[str, Any]:
+    """Leaves a file that names this process and the GPU it was shown; the first of several then works for a while."""
+    rank = process_rank()
+    (paths.folder / f"rank-{rank}").write_text(f"{os.getpid()} {os.environ['CUDA_VISIBLE_DEVICES']}")
+    for step in range(1, config.get("steps", 3) + 1):
+        time.sleep(0.05)
+        report("step", step=step, steps=3, loss=1.0)
+    if rank == config.get("fails"):
+        raise DataError("this one fails")
+    return {"dev_spearman": 0.5}

@@ -317,3 +317,16 @@ def test_several_gpus_are_launched_by_accelerate(tmp_path: Path) -> None:
     assert (parsed.num_processes, parsed.gpu_ids, parsed.multi_gpu, parsed.module) == (2, "0,2", True, True)
     assert parsed.training_script == "explorer.training.worker"
     assert parsed.training_script_args == [str(tmp_path), "--task", "a:b", "--rank"]
+
+
+def test_a_job_on_several_gpus_is_one_process_each_and_stops_as_one(tmp_path: Path) -> None:
+    jobs = jobs_doing(tmp_path, "ranked")
+    id = jobs.submit({"device": "cuda:0,cuda:2", "steps": 10_000})
+    folder = jobs.get(id).folder
+    until(lambda: (jobs.get(id).step or 0) >= 1 and (folder / "rank-1").exists(), seconds=120)
+    ranks = [(folder / f"rank-{rank}").read_text().split() for rank in (0, 1)]
+    assert [gpu for _, gpu in ranks] == ["0", "2"]
+    steps = [event["step"] for event in jobs.events(id) if event["kind"] == "step"]
+    assert steps == sorted(set(steps))  # the first process alone tells
+    assert jobs.stop(id).state is State.STOPPED
+    assert not any(locks.is_alive(int(pid)) for pid, _ in ranks)
