@@ -63,6 +63,7 @@ def _wait(address: str, process: subprocess.Popen[bytes], deadline: float) -> st
 TABS = {
     "compare": ("Compare", ".card"),
     "filters": ("Filters", "#layers-plot .heatmaplayer"),
+    "map": ("Map", ".map-face canvas"),
     "evaluate": ("Evaluate", "#evaluate"),
 }
 

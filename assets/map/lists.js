@@ -15,7 +15,7 @@ class Lists {
     this.nearBox = make("section", { className: "map-nearbox" });
     this.tableBox = make("section", { className: "map-tablebox" });
     this.placesBox = this.places();
-    return make("div", { className: "map-lists" }, this.placesBox, this.nearBox, this.tableBox, this.disagreement(), this.trust());
+    return make("div", { className: "map-lists" }, this.nearBox, this.placesBox, this.tableBox, this.disagreement(), this.trust());
   }
 
   refresh() {
@@ -176,7 +176,7 @@ class Lists {
     if (this.data.encoders.length < 2) return make("section", {}, this.heading("Where the encoders disagree", "Choose at least two encoders to compare them."));
     const matrices = this.data.matrices.map((matrix) => make("article", {}, this.heading(matrix.title, matrix.says, "h3"), this.matrix(matrix)));
     const heads = [["Sentence"], ["Overlap", "mean over pairs", true], ["Farthest apart"], ["Overlap", "of these two", true]];
-    const rows = this.data.differences.map((found) => [this.sentence(found.row), fixed(found.overlap, 2), found.pair, fixed(found.pair_overlap, 2)]);
+    const rows = this.data.differences.map((found) => [this.sentence(found.row), fixed(found.overlap, 2), make("span", { className: "map-pair" }, found.pair), fixed(found.pair_overlap, 2)]);
     const title = this.heading("Where the encoders disagree", this.data.words.disagreement);
     const most = this.heading("Sentences whose neighbourhoods differ most", "The most different first; a click lists their neighbours.", "h3");
     return make("section", { className: "map-disagreement" }, title, make("div", { className: "map-matrices" }, ...matrices), this.caption(this.data.words.matrices), most, this.table(heads, rows, "Most different neighbourhoods"));
@@ -197,7 +197,7 @@ class Lists {
     const heads = [["Encoder"], ["Trustworthiness", `k = ${this.data.k}, 1 is best`, true], ["Neighbours kept", "share", true], ["Below 0.75", "points", true], ["Ringed", "points", true], ["Procrustes distance", `to ${this.data.encoders[0].name}`, true], ["Map", "seconds", true]];
     const rows = this.data.encoders.map((encoder, i) => [this.plate(i), fixed(encoder.trustworthiness, 3), fixed(encoder.kept, 3), String(encoder.suspects), String(encoder.ringed.length), i ? fixed(encoder.distance, 3) : "–", encoder.cached ? "kept from before" : fixed(encoder.seconds, 1)]);
     const text = this.data.words.trust.map((paragraph) => make("p", {}, paragraph));
-    const more = make("details", {}, make("summary", {}, this.data.words.more_title), ...this.data.words.more.map((paragraph) => make("p", {}, paragraph)));
+    const more = make("details", { open: true }, make("summary", {}, this.data.words.more_title), ...this.data.words.more.map((paragraph) => make("p", {}, paragraph)));
     return make("section", {}, this.heading("Can these maps be believed?", ""), this.table(heads, rows, "Trust"), make("div", { className: "caption small" }, ...text), more);
   }
 }

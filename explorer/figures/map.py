@@ -55,8 +55,8 @@ def document(payload: Mapping[str, Any], made: str) -> str:
         made: When and by what, one sentence.
     """
     style = "\n".join([css_variables(), *((ASSETS / name).read_text(encoding="utf-8") for name in _SHEETS), _STYLE])
-    # Inside a script element only this could end it.
-    data = json.dumps(payload, ensure_ascii=False, allow_nan=False).replace("</", "<\\/").replace("<!--", "<\\!--")
+    # Without this sign nothing in a sentence can end the script element it travels in.
+    data = json.dumps(payload, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
     title = f"Maps of {payload['title']}"
     notes = "".join(f"<p>{html.escape(note)}</p>" for note in [made, *payload["notes"]])
     start = (

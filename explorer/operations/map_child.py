@@ -27,7 +27,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     with contextlib.suppress(OSError, AttributeError):  # the page goes first
-        os.nice(10)
+        os.nice(2)
     while line := sys.stdin.buffer.readline():
         serve(json.loads(line), sys.stdin.buffer, answers)
 

@@ -6,6 +6,7 @@ A fit inside umap cannot be interrupted: stopping it ends the process, and a new
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import logging
 import queue
@@ -20,7 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer import errors
-from explorer.analysis.projection import MapSettings, Method, Projection, check_settings, project
+from explorer.analysis.projection import (
+    FEWEST_FOR_UMAP,
+    MapSettings,
+    Method,
+    Projection,
+    check_settings,
+    project,
+)
 from explorer.paths import ROOT
 
 LOG = logging.getLogger("explorer")
@@ -51,7 +59,7 @@ class MapWorker:
             ExplorerError: The process ended before it was done.
         """
         chosen = check_settings(settings)
-        if chosen.method is Method.PCA:
+        if chosen.method is Method.PCA or len(vectors) < FEWEST_FOR_UMAP:
             return project(vectors, chosen)
         while not self._fitting.acquire(timeout=_LOOK):
             report("wait", 0, 0)
@@ -119,17 +127,26 @@ class _Child:
         return self._number
 
     def end(self) -> None:
+        """Ends the process, whatever it is doing."""
         self._process.kill()
         self._process.wait()
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):  # what was not sent yet is lost on purpose
+            self._process.stdin.close()
 
     def _read(self) -> None:
         stream = self._process.stdout
         assert stream is not None
-        while line := stream.readline():
-            answer = json.loads(line)
-            content = stream.read(16 * answer["n"]) if answer["kind"] == "done" else b""
-            self.warm = True
-            self.answers.put((answer, content))
+        with stream:
+            # A line without an end is what a process that was ended had got out.
+            while (line := stream.readline()).endswith(b"\n"):
+                answer = json.loads(line)
+                expected = 16 * answer["n"] if answer["kind"] == "done" else 0
+                content = stream.read(expected)
+                if len(content) < expected:
+                    break
+                self.warm = True
+                self.answers.put((answer, content))
         self.answers.put(None)
 
 

@@ -339,7 +339,9 @@ def _aligned(first: EncoderMap, moved: EncoderMap) -> EncoderMap:
     points = moved.projection.points
     both = np.isfinite(first.projection.points).all(axis=1) & np.isfinite(points).all(axis=1)
     if both.sum() < 2:
-        note = f"Its map is not aligned to that of {first.encoder}: they share {int(both.sum())} points."
+        if len(points) == 1:
+            return replace(moved, distance=None)
+        note = f"Its map is not aligned to that of {first.encoder}, with which it shares too few points."
         notes = (*moved.projection.notes, note)
         return replace(moved, projection=replace(moved.projection, notes=notes), distance=None)
     aligned = align(first.projection.points, points)
@@ -349,11 +351,23 @@ def _aligned(first: EncoderMap, moved: EncoderMap) -> EncoderMap:
 
 def _notes(corpus: Cleaned, maps: Sequence[EncoderMap], k: int) -> tuple[str, ...]:
     notes = [corpus.note]
-    notes += [f"{found.encoder}: {note}" for found in maps for note in found.projection.notes]
+    told: dict[str, list[str]] = {}
+    for found in maps:
+        for note in found.projection.notes:
+            told.setdefault(note, []).append(found.encoder)
+    notes += [f"{', '.join(names)}: {note}" if len(names) < len(maps) else note for note, names in told.items()]
     fewest = min(found.neighbours.k for found in maps)
-    if fewest < k:
-        notes.append(f"Only {fewest} neighbours are compared instead of {k}, since there are too few sentences.")
     believed = min(found.trust.k for found in maps)
-    if believed < min(fewest, k):
-        notes.append(f"Trust is measured over {believed} neighbours, under half of the sentences.")
+    if not fewest:
+        notes.append("There is only one sentence with a direction, so there are no neighbours and nothing to compare.")
+    elif fewest < k:
+        notes.append(
+            f"Each sentence has only {fewest} other{'s' if fewest > 1 else ''}, so {fewest} instead of {k} are compared."
+        )
+    if fewest and not believed:
+        notes.append("Trust in a map can only be measured with at least three sentences.")
+    elif believed < min(fewest, k):
+        notes.append(
+            f"Trust is measured over {believed} neighbour{'s' if believed > 1 else ''}, under half of the sentences."
+        )
     return tuple(notes)

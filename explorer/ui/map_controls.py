@@ -44,7 +44,7 @@ def place(desk: MapDesk) -> Controls:
     """Places the components."""
     names = [info.name for info in desk.registry.encoders()]
     corpora = [
-        (f"Sample corpus, {len(read_sample_corpus()):,} sentences", SAMPLE),
+        (f"Sample, {len(read_sample_corpus()):,} sentences", SAMPLE),
         ("A file", FILE),
         ("Pasted lines", LINES),
     ]

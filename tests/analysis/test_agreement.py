@@ -8,7 +8,7 @@ from scipy.spatial import procrustes
 from scipy.stats import spearmanr
 
 from explorer.analysis import agreement
-from explorer.analysis.agreement import align, cka_matrix, linear_cka, rank_agreement
+from explorer.analysis.agreement import align, cka_matrix, linear_cka, procrustes_matrix, rank_agreement
 from explorer.errors import DataError
 
 RANDOM = np.random.default_rng(0)
@@ -122,3 +122,32 @@ def test_align_of_points_that_are_one_has_no_distance() -> None:
     aligned = align([[0, 0], [2, 2]], [[7, 7], [7, 7]])
     assert np.isnan(aligned.distance)
     assert aligned.points.tolist() == [[1, 1], [1, 1]]
+
+
+def test_procrustes_matrix_equals_scipys_and_fills_narrower_vectors_up() -> None:
+    x, y, z = RANDOM.normal(size=(9, 3)), RANDOM.normal(size=(9, 3)), RANDOM.normal(size=(9, 2))
+    found = procrustes_matrix([x, y, z])
+    assert found[0, 1] == found[1, 0] == pytest.approx(procrustes(x, y)[2])
+    assert found[0, 2] == pytest.approx(procrustes(x, np.pad(z, ((0, 0), (0, 1))))[2])
+    assert found.diagonal().tolist() == [0, 0, 0]
+    assert np.isnan(procrustes_matrix([x, np.ones((9, 3))])[0, 1])
+    with pytest.raises(DataError, match="9 and 8"):
+        procrustes_matrix([x, y[:8]])
+
+
+def test_cka_matrix_equals_linear_cka_of_every_pair() -> None:
+    tables = [RANDOM.normal(size=(12, width)) for width in (3, 5, 2)]
+    assert cka_matrix(tables) == pytest.approx(np.array([[linear_cka(a, b) for b in tables] for a in tables]))
+
+
+def test_align_moves_along_what_only_the_second_map_shows() -> None:
+    x = RANDOM.normal(size=(6, 2))
+    y = x @ rotation(1.0) * 3 + [5, 5]
+    lacking = x.copy()
+    lacking[2] = np.nan
+    found = align(lacking, y)
+    assert found.distance == pytest.approx(0, abs=1e-12)
+    assert found.points == pytest.approx(x, abs=1e-9)
+    hidden = y.copy()
+    hidden[4] = np.nan
+    assert np.isnan(align(x, hidden).points[4]).all()

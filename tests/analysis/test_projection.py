@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
 import pytest
+from conftest import ROOT
 from sklearn.decomposition import PCA
 
 from explorer.analysis.projection import MapSettings, Method, Metric, place_by_neighbours, project
@@ -132,3 +136,28 @@ def test_place_by_neighbours_by_hand() -> None:
     # Cosines 0.6 and 0.8: weights 1 / 0.4 and 1 / 0.2, so two thirds of the way.
     nearer = place_by_neighbours([0.6, 0.8], vectors, points, k=2)
     assert nearer.x == pytest.approx(4 * 5 / 7.5)
+
+
+BYTES = """
+import hashlib, os, sys
+import numpy as np
+from explorer.analysis.projection import MapSettings, project
+vectors = np.random.default_rng(1).standard_normal((300, 24)).astype(np.float32)
+seen = []
+for method in sys.argv[1:]:
+    points = project(vectors, MapSettings(method), lambda done, total: seen.append((done, total))).points
+    print(method, hashlib.sha256(points.tobytes()).hexdigest())
+assert "umap" not in sys.argv or seen[-1] == (500, 500)
+"""
+
+
+def test_two_fresh_processes_with_other_numbers_of_threads_give_the_same_bytes() -> None:
+    printed = set()
+    for threads in ("1", "3"):
+        names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+        environment = {**os.environ, **dict.fromkeys(names, threads)}
+        run = [sys.executable, "-c", BYTES, "pca", "umap"]
+        result = subprocess.run(run, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+        assert result.returncode == 0, result.stderr
+        printed.add(result.stdout)
+    assert len(printed) == 1

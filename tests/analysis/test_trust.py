@@ -7,7 +7,7 @@ import pytest
 from sklearn.manifold import trustworthiness
 
 from explorer.analysis import neighbours
-from explorer.analysis.trust import trust_map
+from explorer.analysis.trust import trust_map, worst
 from explorer.errors import DataError
 
 RANDOM = np.random.default_rng(0)
@@ -68,3 +68,18 @@ def test_fewer_than_three_points_say_nothing(n: int) -> None:
 def test_points_must_be_as_many_as_vectors() -> None:
     with pytest.raises(DataError, match="3 vectors and 2 points"):
         trust_map(np.ones((3, 3)), np.zeros((2, 2)))
+
+
+def test_trust_map_takes_neighbours_that_are_known() -> None:
+    vectors, points = RANDOM.normal(size=(30, 8)), RANDOM.normal(size=(30, 2))
+    known = neighbours.nearest_neighbours(vectors, 7)
+    assert trust_map(vectors, points, 5, known).kept == trust_map(vectors, points, 5).kept
+
+
+def test_worst_are_the_least_trustworthy_and_at_most_a_share() -> None:
+    found = trust_map(RANDOM.normal(size=(40, 8)), RANDOM.normal(size=(40, 2)), 5)
+    assert found.suspect.sum() > 2
+    rows = worst(found, share=0.05)
+    assert sorted(rows) == sorted(np.argsort(found.trust_of_points)[:2])
+    line = np.linspace(1, 2, 20)[:, None] * [1.0, 0.0] + [0.0, 0.3]
+    assert len(worst(trust_map(line, line, 3))) == 0
