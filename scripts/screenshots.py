@@ -65,6 +65,7 @@ TABS = {
     "filters": ("Filters", "#layers-plot .heatmaplayer"),
     "map": ("Map", ".map-face canvas"),
     "evaluate": ("Evaluate", "#evaluate"),
+    "train": ("Train", "#train-history > *"),
 }
 
 
