@@ -126,17 +126,18 @@ class Registry:
         return [info for info in self.scan()[0] if info.kind == ENCODER]
 
     def info(self, name: str) -> EncoderInfo:
-        """Returns the encoder of that name.
+        """Returns the encoder of that name; one of the hub also by its id, owner/name for owner--name.
 
         Raises:
             EncoderError: There is none, or its folder is damaged.
         """
         infos, problems = self.scan()
+        wanted = str(name).replace("/", "--")
         for info in infos:
-            if info.name == name:
+            if info.name == wanted:
                 return info
         for problem in problems:
-            if problem.name == name:
+            if problem.name == wanted:
                 raise EncoderError(problem.message)
         known = ", ".join(info.name for info in infos) or "none"
         raise EncoderError(f"There is no encoder {str(name)[:80]!r}; the encoders here are: {known}.")

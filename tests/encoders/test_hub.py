@@ -45,6 +45,7 @@ def test_fetch_model_brings_an_encoder_that_the_registry_lists_and_loads(
     infos, problems = registry.scan()
     assert [info.name for info in infos] == ["tiny-lab--mean-encoder"]
     assert not problems
+    assert registry.choose([hub_encoder]) == infos
     assert infos[0].backbone == "tiny-lab/mean-encoder (BERT, H 16)"
     got = registry.load("tiny-lab--mean-encoder").encode(SENTENCES)
     np.testing.assert_allclose(got, tiny_encoder("bert", "mean").encode(SENTENCES), atol=1e-5)
