@@ -118,16 +118,23 @@ def _graded_cells(score: TaskScore) -> tuple[str, ...]:
 
 
 def _notes(scores: Sequence[AnyScore]) -> list[str]:
-    """One line for each encoder whose training data is unknown and each figure that is undefined."""
+    """One line for each encoder whose training data is unknown or whose NLI head has a remark, and each undefined figure."""
     unknown = {score.encoder: score.contamination.unknown for score in scores if score.contamination.unknown}
     undefined = [
         f"{score.encoder}, {score.task}, {score.subset.value} pairs: {score.why}."
         for score in scores
         if score.why and not (score.contamination.unknown and score.subset is not Subset.ALL)
     ]
+    remarks = {
+        score.encoder: score.remark
+        for score in scores
+        if isinstance(score, LabelScore) and score.remark and not score.why
+    }
     return [
-        f"{name}: overlap with the training data is unknown, since {why}." for name, why in unknown.items()
-    ] + undefined
+        *(f"{name}: overlap with the training data is unknown, since {why}." for name, why in unknown.items()),
+        *(f"{name}: {remark.rstrip('.')}." for name, remark in remarks.items()),
+        *undefined,
+    ]
 
 
 def _pair(interval: Interval | None) -> list[float] | None:

@@ -61,7 +61,8 @@ def build(page: Page) -> None:
         encoders = gr.CheckboxGroup(
             names, value=[name for _, name in names], label="Encoders", elem_id="evaluate-encoders"
         )
-        tasks = gr.CheckboxGroup(views.TASK_CHOICES, value=["stsb"], label="Tasks", elem_id="evaluate-tasks")
+        titles = [(task.title, task.name) for task in TASKS.values()]
+        tasks = gr.CheckboxGroup(titles, value=["stsb"], label="Tasks", elem_id="evaluate-tasks")
         split = gr.Radio(
             [("Test pairs", "test"), ("Dev pairs", "dev")], value="test", label="Split", scale=0, min_width=220
         )

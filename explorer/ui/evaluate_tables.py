@@ -46,7 +46,9 @@ def score_table(scores: Sequence[TaskScore], looks: Looks, aggregation: str, mea
 def label_table(scores: Sequence[LabelScore], looks: Looks) -> Html:
     """Returns tasks down, encoders across; each cell an accuracy and its interval, or why there is none."""
     table = _grid(scores, looks, accuracy_cell, "Accuracy by task and encoder")
-    remarks = dict.fromkeys(f"{score.encoder}: {score.remark}." for score in scores if score.remark)
+    remarks = dict.fromkeys(
+        f"{score.encoder}: {score.remark.rstrip('.')}." for score in scores if score.remark and not score.why
+    )
     return join(table, *(tag("p", remark, cls="small") for remark in remarks))
 
 
