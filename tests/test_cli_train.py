@@ -15,6 +15,7 @@ from conftest import DATA, ROOT
 from explorer.cli import main
 from explorer.jobs.events import State
 from explorer.jobs.manager import Jobs
+from explorer.training.presets import preset
 from tests.jobs.helpers import ended, jobs_doing, until, wait_for
 
 PAIRS = str(DATA / "pairs.tsv")
@@ -105,7 +106,10 @@ def test_a_preset_sets_what_is_not_given(
     rows = out(capsys, *arguments, "--name", "c", "--seeds", "1,2")
     assert [row["id"] for row in rows] == ["c-seed-1", "c-seed-2"]
     config = counted.get("c-seed-2").config
-    assert (config["pooling"], config["batch_size"], config["seed"], config["epochs"]) == ("cnn", 5, 2, 6.0)
+    item = preset("classroom")
+    assert item is not None
+    assert item.settings.items() <= (config | {"batch_size": item.settings.get("batch_size", 5)}).items()
+    assert (config["batch_size"], config["seed"]) == (5, 2)
     assert config["train"].endswith("sample_pairs.tsv")
     for row in rows:
         ended(counted, row["id"])

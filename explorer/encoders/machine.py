@@ -42,6 +42,11 @@ def this_machine() -> Machine:
     return Machine(_processor(), cores, torch.get_num_threads(), resolve_precision("auto").value, torch.__version__)
 
 
+def best_device() -> str:
+    """Returns what "auto" comes to here: "cuda:0" where torch finds a GPU, else "cpu"."""
+    return "cuda:0" if torch.cuda.is_available() else "cpu"
+
+
 def _processor() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

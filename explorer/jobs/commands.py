@@ -45,4 +45,11 @@ def command_arguments(config: Mapping[str, Any]) -> list[str]:
             words.append(flag if value else f"--no-{flag[2:]}")
         else:
             words += [flag, str(value)]
+    if _is_hub_id(str(config.get("backbone") or "")):
+        words.append("--hub")
     return [*words, "--detach"]
+
+
+def _is_hub_id(backbone: str) -> bool:
+    """Whether a backbone is to be downloaded, which a terminal does only when it is told to."""
+    return backbone.count("/") == 1 and not backbone.startswith((".", "/", "~")) and not Path(backbone).exists()

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import reduce
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +154,14 @@ def read(folder: Path, offset: int = 0) -> tuple[list[Event], int]:
 
 def summarize(events: Iterable[Event], before: Summary | None = None) -> Summary:
     """Returns what the events come to, going on from an earlier summary."""
-    return reduce(_add, events, before or Summary())
+    told = list(events)
+    # Of steps in a row the last says it all; a night's diary is mostly steps.
+    kept = [
+        event
+        for event, following in zip_longest(told, told[1:])
+        if following is None or not (event["kind"] == following["kind"] == "step")
+    ]
+    return reduce(_add, kept, before or Summary())
 
 
 def state_of(events: Iterable[Event], lock_held: bool, now: float) -> tuple[State, str]:

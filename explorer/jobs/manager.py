@@ -24,7 +24,7 @@ from explorer.jobs.commands import command_arguments, worker_arguments
 from explorer.jobs.events import RESUMABLE, Event, State
 from explorer.jobs.job import Job, JobReader
 from explorer.jobs.paths import JobPaths, check_name, is_name
-from explorer.paths import CHECKPOINTS, ROOT
+from explorer.paths import ROOT, encoder_folders
 
 TASK = "explorer.operations.jobs:run_training"
 STOP_SECONDS = 8.0
@@ -195,8 +195,8 @@ class Jobs:
 
     def _free_name(self, name: str) -> str:
         check_name(name)
-        for taken in (self.runs_folder / name, CHECKPOINTS / name):
-            if taken.exists() or taken.is_symlink():
+        for root in (self.runs_folder, *encoder_folders()):
+            if (root / name).exists() or (root / name).is_symlink():
                 raise TrainingError(f"There is a run or an encoder {name!r} already; choose another name.")
         return name
 

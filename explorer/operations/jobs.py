@@ -120,6 +120,10 @@ def submit(jobs: Jobs, config: TrainConfig, *, name: str | None = None, test: st
         TrainingError: See Jobs.submit.
     """
     settings = asdict(config) | {"output": ""}
+    if config.device == "auto":
+        from explorer.encoders.machine import best_device
+
+        settings["device"] = best_device()  # so that the queue knows which device it waits for
     for setting in _PATHS:
         # The worker has a working folder of its own; a hub id is no path here.
         if settings[setting] and Path(settings[setting]).exists():

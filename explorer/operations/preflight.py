@@ -94,7 +94,7 @@ def preflight(config: TrainConfig, *, runs: Path, test: str = "", measured: bool
         found = Check("backbone", Level.ERROR, str(error))
     if isinstance(found, Check):
         return Preflight((*checks, found))
-    checks += [_lengths(config, found), _memory(found), _disk(found, runs), _time(found)]
+    checks += [*([_lengths(config, found)] if found["texts"] else []), _memory(found), _disk(found, runs), _time(found)]
     return Preflight(tuple(checks), found["steps"], found["seconds"], found["memory_mb"], found["disk_mb"])
 
 
@@ -262,8 +262,8 @@ def _lengths(config: TrainConfig, found: dict[str, Any]) -> Check:
 
 def _memory(found: dict[str, Any]) -> Check:
     need, free = found["memory_mb"], found["memory_free_mb"]
-    share = need / (need + free) if found["device"].startswith("cuda") else need / max(free, 1.0)
-    sentence = f"The largest batch takes {need:,.0f} MB on {found['device']}, where {free:,.0f} MB are free."
+    share = need / (need + free)
+    sentence = f"The largest batch takes {need:,.0f} MB of the {need + free:,.0f} MB that {found['device']} has free."
     if share > _TOO_MUCH:
         return Check("memory", Level.ERROR, f"{sentence} Take a smaller batch_size or max_length.")
     if share > _TIGHT:
@@ -281,6 +281,8 @@ def _disk(found: dict[str, Any], runs: Path) -> Check:
 
 
 def _time(found: dict[str, Any]) -> Check:
+    if not found["steps"]:
+        return Check("time", Level.OK, "Nothing is trained: the encoder is scored and written as it is.")
     sentence = (
         f"{found['steps']:,} steps will take {in_words(found['seconds'])} on {found['device']} "
         f"({found['seconds_per_step']:.2f} seconds a step, evaluations added)."

@@ -14,6 +14,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from math import inf
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -207,7 +208,18 @@ def _free_mb(device: str) -> float:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
     except OSError:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) / 2**20
-    return next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable")) / 2**10
+    free = next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable")) / 2**10
+    return min(free, _container_mb())
+
+
+def _container_mb() -> float:
+    """What a container's limit leaves; without one, infinite."""
+    group = Path("/sys/fs/cgroup")
+    try:
+        limit, used = ((group / name).read_text(encoding="ascii").strip() for name in ("memory.max", "memory.current"))
+    except OSError:
+        return inf
+    return (int(limit) - int(used)) / 2**20 if limit.isdecimal() else inf
 
 
 if __name__ == "__main__":
