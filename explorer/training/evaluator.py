@@ -49,12 +49,16 @@ class DevEvaluator(BaseEvaluator):
         """Returns the figures by name."""
         training = model.training
         model.eval()
+        # While it is trained accelerate has put a forward of its own, in bfloat16, over the class's.
+        wrapped = model.__dict__.pop("forward", None)
         try:
             found = self.predictions(model)
         except Interrupted:
             return dict.fromkeys((SPEARMAN, PEARSON, SPREAD), float("nan"))
         finally:
             model.train(training)
+            if wrapped is not None:
+                model.forward = wrapped
         return figures(found, self.pairs["score"].to_numpy())
 
     def predictions(self, model: Any) -> NDArray[np.float64]:

@@ -95,11 +95,18 @@ def _classroom() -> Preset:
     return Preset(
         name=CLASSROOM,
         row=None,
-        sentence="A new CNN learns to read the shipped encoder's word vectors from some hundred graded pairs, in about a "
-        "minute on a processor with two cores.",
+        sentence="The [CLS] vector of a shipped encoder, which averages instead, learns from 240 graded pairs what pairs mean "
+        "the same, in about a minute on two cores.",
         backbone=str(CHECKPOINTS / "bert-mean"),
         data="sample",
-        settings={"pooling": "cnn", "epochs": 6.0, "batch_size": 16, "max_length": 64, "evaluations_per_epoch": 2},
+        settings={
+            "pooling": "cls",
+            "epochs": 5.0,
+            "batch_size": 16,
+            "learning_rate": 2e-4,  # high, since there are few steps and a minute
+            "max_length": 64,
+            "evaluations_per_epoch": 2,
+        },
     )
 
 

@@ -22,7 +22,7 @@ from explorer.training.callback import StopOnSignal, last_checkpoint, ready_to_r
 from explorer.training.config import LABELS, Objective, TrainConfig
 from explorer.training.cross_encoder import build_cross_encoder
 from explorer.training.data import DEV, fingerprints, read_graded
-from explorer.training.devices import one_device, processes
+from explorer.training.devices import keep_freed_memory, one_device, processes
 from explorer.training.evaluator import SPEARMAN, DevEvaluator
 from explorer.training.objectives import Stage, batches_of, make_loss, own_layers, plan, rates
 from explorer.training.progress import Losses, Progress, Report, Watch, silent
@@ -143,6 +143,7 @@ class Run:
         for callback in (Watch(self.config, self.report, losses), progress, self.stop):
             trainer.add_callback(callback)
         trainer.train(resume_from_checkpoint=checkpoint)
+        self.model.__dict__.pop("forward", None)  # accelerate's, in bfloat16
         if stage.objective is Objective.NLI and self.config.siamese:
             head = {name.removeprefix("classifier."): w.cpu().clone() for name, w in own_layers(trainer.loss).items()}
         if self.stop.stopped:
@@ -194,6 +195,8 @@ def build_model(config: TrainConfig, device: str) -> SentenceTransformer | Cross
         model: Any = build_cross_encoder(config.backbone, max_length=config.max_length, seed=config.seed)
     else:
         model = build_encoder(config.backbone, config.pooling, max_length=config.max_length, seed=config.seed)
+    if device == "cpu":
+        keep_freed_memory()
     if device == "cpu" and model.transformers_model is not None:
         # The backward pass of torch's fused attention is far slower than the plain one on a CPU in bf16.
         model.transformers_model.set_attn_implementation("eager")

@@ -9,10 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sentence_transformers import CrossEncoder
 
+from explorer.encoders.build import build_encoder
 from explorer.encoders.encode import encode
 from explorer.encoders.load import load_encoder
-from explorer.encoders.registry import Registry
+from explorer.encoders.nli_head import read_head
+from explorer.encoders.registry import EncoderInfo, Registry
+from explorer.errors import TrainingError
 from explorer.operations import train as operation
 from explorer.operations.score import read_references
 from explorer.operations.train import fine_tune
@@ -80,3 +84,98 @@ def test_fine_tune_keeps_the_trained_weights_when_writing_fails(
     fine_tune(config, resume=True)
     facts = json.loads((Path(config.output) / "explorer.json").read_text())
     assert facts["best_step"] >= 1
+
+
+LABELLED = "label\tsentence1\tsentence2\n" + "\n".join(
+    f"{label}\ta {animal} {verb}\ta {animal} in the {place}"
+    for animal, verb in (("dog", "runs"), ("cat", "sleeps"), ("bird", "sings"))
+    for label, place in (("entailment", "house"), ("neutral", "snow"), ("contradiction", "river"))
+)
+
+
+@pytest.fixture
+def labelled(tmp_path: Path) -> str:
+    (tmp_path / "labelled.tsv").write_text(LABELLED + "\n", encoding="utf-8")
+    return str(tmp_path / "labelled.tsv")
+
+
+def encoder_in(tmp_path: Path) -> EncoderInfo:
+    return Registry([tmp_path / "runs"]).info("mine")
+
+
+@pytest.mark.parametrize("objective", ["nli", "nli-sts"])
+def test_fine_tune_leaves_the_softmax_head_beside_the_encoder(
+    config: TrainConfig, labelled: str, tmp_path: Path, objective: str
+) -> None:
+    tables = {"train": labelled} if objective == "nli" else {"nli": labelled}
+    result = fine_tune(replace(config, objective=objective, **tables))
+    head = read_head(encoder_in(tmp_path))
+    assert head is not None
+    assert result.nli_head is not None
+    np.testing.assert_array_equal(head.weight, result.nli_head["weight"].numpy())
+    assert head.labels == ("entailment", "neutral", "contradiction")
+    assert ("end of the stage NLI" in head.remark) == (objective == "nli-sts")
+    card = (tmp_path / "runs" / "mine" / "README.md").read_text(encoding="utf-8")
+    assert "nli_head.safetensors holds the softmax layer" in card
+    assert "labelled.tsv: 9 pairs" in card
+
+
+@pytest.mark.parametrize("objective", ["triplet", "ranking"])
+def test_fine_tune_on_labelled_pairs(config: TrainConfig, labelled: str, tmp_path: Path, objective: str) -> None:
+    fine_tune(replace(config, objective=objective, train=labelled))
+    assert objective in encoder_in(tmp_path).facts["hyperparameters"]["objective"]
+    assert not (tmp_path / "runs" / "mine" / "nli_head.safetensors").exists()
+
+
+def test_fine_tune_writes_an_ordinary_cross_encoder(config: TrainConfig, tmp_path: Path) -> None:
+    result = fine_tune(replace(config, objective="cross-encoder"))
+    info = encoder_in(tmp_path)
+    assert info.kind == info.facts["kind"] == "cross-encoder"
+    assert info.parameters == sum(info.facts["architecture"]["parameters"].values())
+    pairs = [("a dog", "a dog runs"), ("snow", "a cat")]
+    plain = CrossEncoder(str(info.folder), device="cpu")
+    np.testing.assert_allclose(plain.predict(pairs), result.encoder.predict(pairs), atol=1e-5)
+    assert "CrossEncoder(" in (info.folder / "README.md").read_text(encoding="utf-8")
+    assert not (info.folder / "reference_cosines.tsv").exists()
+
+
+def test_fine_tune_in_the_ordinary_way_and_without_training(config: TrainConfig, tmp_path: Path) -> None:
+    fine_tune(replace(config, siamese=False, pooling="mean"))
+    assert "ordinary way" in encoder_in(tmp_path).facts["objective"]
+    fine_tune(replace(config, epochs=0.0, output=str(tmp_path / "runs" / "plain"), pooling="cls"))
+    info = Registry([tmp_path / "runs"]).info("plain")
+    assert info.facts["best_step"] == 0
+    assert [table["use"] for table in info.facts["training_data"]] == ["scored"]
+    texts = ["a dog", "rain in the street"]
+    backbone = build_encoder(config.backbone, "cls", max_length=16)
+    np.testing.assert_allclose(
+        encode(load_encoder(info.folder), texts, precision="float32"),
+        encode(backbone.eval(), texts, precision="float32"),
+        atol=5e-3,
+    )
+
+
+def test_fine_tune_on_another_table_does_not_call_it_stsb(config: TrainConfig, tmp_path: Path) -> None:
+    other = tmp_path / "pairs.tsv"
+    rows = [line.split("\t", 1) for line in ROWS.splitlines()]
+    splits = ["split", "train", "train", "dev", "dev"]
+    other.write_text("\n".join("\t".join([s, *row]) for s, row in zip(splits, rows, strict=True)) + "\n")
+    events: list[str] = []
+    fine_tune(replace(config, train=str(other), dev=str(other)), report=lambda kind, **_: events.append(kind))
+    info = encoder_in(tmp_path)
+    assert set(info.facts["scores"]) == {"dev_spearman", "dev_pearson"}
+    assert [table["n"] for table in info.facts["training_data"]] == [2, 2]
+    assert set(read_references(info)) == {"random"}
+    assert events[-1] == "saving"
+
+
+def test_fine_tune_refuses_to_put_in_place_what_scores_otherwise(
+    config: TrainConfig, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with monkeypatch.context() as broken:
+        broken.setattr(operation, "_SWAPPED_RANKS", -1.0)
+        with pytest.raises(TrainingError, match="checkpoints are kept"):
+            fine_tune(config)
+    assert not (tmp_path / "runs" / "mine" / "modules.json").exists()
+    fine_tune(config, resume=True)
+    assert encoder_in(tmp_path).facts["best_step"] >= 1
