@@ -20,9 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from explorer.errors import SettingError, TrainingError
-from explorer.jobs import locks
+from explorer.jobs import events, locks
 from explorer.jobs.commands import launch_arguments
 from explorer.jobs.diary import Diary
+from explorer.jobs.events import State
+from explorer.jobs.manager import TASK
 from explorer.jobs.paths import JobPaths
 from explorer.jobs.queue import start_when_free
 from explorer.jobs.reasons import reason_of
@@ -44,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a job to its end; returns the exit status: 0 for finished or stopped, 1 for failed, 2 for not begun."""
     parser = argparse.ArgumentParser(prog=f"python -m {__spec__.name if __spec__ else __name__}", allow_abbrev=False)
     parser.add_argument("folder", type=Path, help="the job's folder")
-    parser.add_argument("--task", required=True, help="the function that does the work, module:name")
+    parser.add_argument("--task", default=TASK, help="the function that does the work, module:name")
     parser.add_argument("--lock", type=int, help="open descriptor that holds the job's lock already")
     parser.add_argument("--rank", action="store_true", help="be one of several processes that accelerate launched")
     options = parser.parse_args(arguments)
@@ -56,11 +58,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _show_own_gpu(paths)
         return _guarded(lambda diary: _work(paths, options.task, diary), paths, quiet=process_rank() > 0)
     lock = options.lock if options.lock is not None else locks.take(paths.lock)
-    if lock is None:
-        sys.stderr.write(f"{paths.folder.name} runs already.\n")
+    finished = events.summarize(events.read(paths.folder)[0]).state is State.FINISHED
+    if lock is None or finished:
+        sys.stderr.write(f"{paths.folder.name} {'has finished' if finished else 'runs'} already.\n")
         return 2
     os.set_inheritable(lock, False)
     locks.write_owner(lock, os.getpid())
+    if options.lock is None:  # started by hand: nobody has asked for it yet
+        events.append(paths.folder, "queued", device=str(_read_config(paths).get("device") or "auto"))
     return _guarded(lambda diary: _wait_and_work(paths, options.task, diary), paths)
 
 

@@ -167,6 +167,20 @@ def test_a_worker_outlives_the_process_that_started_it(tmp_path: Path) -> None:
     assert ended(jobs, "two").state is State.FINISHED
 
 
+def test_a_worker_started_by_hand_goes_on_with_a_stopped_job_and_never_twice(tmp_path: Path) -> None:
+    jobs = jobs_doing(tmp_path, "count")
+    id = jobs.submit(CPU | {"steps": 400, "seconds": 0.05})
+    until(lambda: (jobs.get(id).step or 0) >= 1)
+    command = [sys.executable, "-m", "explorer.training.worker", str(tmp_path / id), "--task", "tests.jobs.tasks:count"]
+    refused = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    assert (refused.returncode, refused.stderr) == (2, f"{id} runs already.\n")
+    jobs.stop(id)
+    (jobs.get(id).folder / "config.json").write_text('{"device": "cpu", "steps": 2}')
+    assert subprocess.run(command, cwd=ROOT, check=False).returncode == 0
+    assert jobs.get(id).state is State.FINISHED
+    assert subprocess.run(command, cwd=ROOT, check=False, capture_output=True).returncode == 2
+
+
 def test_ended_workers_leave_no_zombies(tmp_path: Path) -> None:
     jobs = jobs_doing(tmp_path, "count")
     id = jobs.submit(CPU | {"steps": 1})

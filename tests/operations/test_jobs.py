@@ -7,7 +7,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +26,7 @@ from explorer.operations.jobs import (
     export_zip,
     local_backbone,
     rename,
+    run_training,
     seed_groups,
     submit,
     submit_seeds,
@@ -159,6 +160,24 @@ def test_submit_makes_paths_absolute_and_keeps_a_hub_id(
     ran = config_of_job(JobPaths(job.folder), job.config)
     assert (ran.device, ran.output) == ("cuda", str(job.folder / "encoder"))
     jobs.stop(id)
+
+
+def test_a_backbone_of_the_hub_is_fetched_with_progress(
+    tmp_path: Path, config: TrainConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[tuple[str, dict]] = []
+
+    def fetch_model(repository: str, *, progress: Callable[[int, int], None]) -> Path:
+        assert repository == "owner/name"
+        progress(1_000_000, 2_000_000)
+        progress(2_000_000, 2_000_000)
+        return tmp_path / "not-a-model"
+
+    monkeypatch.setattr("explorer.encoders.hub.fetch_model", fetch_model)
+    asked = asdict(replace(config, backbone="owner/name"))
+    with pytest.raises(EncoderError, match="not-a-model"):
+        run_training(JobPaths(tmp_path), asked, lambda kind, **facts: told.append((kind, facts)))
+    assert told == [("fetching", {"megabytes": 1.0, "of": 2.0}), ("fetching", {"megabytes": 2.0, "of": 2.0})]
 
 
 def test_local_backbone_takes_folders_and_refuses_what_is_neither(tmp_path: Path) -> None:
