@@ -30,7 +30,7 @@ from explorer.paths import ROOT
 
 HEADERS = {"Content-Type": "application/json", "Accept-Encoding": "gzip, br"}
 PARTS = ("history", "view", "plot", "papers")
-WARM_UP = 15.0
+WARM_UP = 30.0
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from itertools import count
@@ -28,6 +28,7 @@ MOST_SEEDS = 5
 _CHOSEN = ("backbone", "pooling", "objective", "train", "dev", "nli", "output", *LABELS)
 SETTINGS = tuple(item.name for item in fields(TrainConfig) if item.name not in _CHOSEN)
 _LABELLED = (Objective.NLI, Objective.TRIPLET, Objective.RANKING)
+Progress = Callable[[int, int], None]
 _TABLES_FOLDER = ".tables"
 _HUB_TABLES = {"graded": "stsb", "labelled": "all-nli"}
 
@@ -67,13 +68,16 @@ class Request:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def config_of(request: Request, infos: Sequence[EncoderInfo], data: Path | None) -> TrainConfig:
+def config_of(
+    request: Request, infos: Sequence[EncoderInfo], data: Path | None, progress: Progress | None = None
+) -> TrainConfig:
     """Returns the configuration of the first run asked for; its output is still open.
 
     Args:
         request: See Request.
         infos: The encoders a run may start from.
         data: The folder of evaluation data; None if not given.
+        progress: Called with bytes done and in all while tables come from the hub.
 
     Raises:
         SettingError: A setting does not fit.
@@ -85,7 +89,7 @@ def config_of(request: Request, infos: Sequence[EncoderInfo], data: Path | None)
     if not 1 <= request.seeds <= MOST_SEEDS:
         raise SettingError(f"{request.seeds} seeds are asked for; 1 to {MOST_SEEDS} can be run at a time.")
     settings: dict[str, Any] = {name: _of_kind(name, value) for name, value in request.settings.items()}
-    settings |= _backbone(request.backbone, infos) | _tables(request, data)
+    settings |= _backbone(request.backbone, infos) | _tables(request, data, progress)
     return TrainConfig(pooling=request.pooling, objective=request.objective, output="", **settings)
 
 
@@ -165,7 +169,7 @@ def _backbone(asked: str, infos: Sequence[EncoderInfo]) -> dict[str, str]:
     return {"backbone": asked}
 
 
-def _tables(request: Request, data: Path | None) -> dict[str, str]:
+def _tables(request: Request, data: Path | None, progress: Progress | None) -> dict[str, str]:
     objective = request.objective
     if objective not in list(Objective):
         raise SettingError(f"objective is {objective!r}; it must be one of {', '.join(Objective)}.")
@@ -176,7 +180,8 @@ def _tables(request: Request, data: Path | None) -> dict[str, str]:
             raise SettingError("There is no run whose tables could be used again; choose another source.")
         same = dict(request.uploads)
         return same if objective == Objective.NLI_STS else {name: same[name] for name in ("train", "dev")}
-    graded, labelled, dev = _shipped(request.source, data, objective)
+    tables = _hub(objective, progress) if request.source == Source.HUB else _shipped(request.source, data, objective)
+    graded, labelled, dev = tables
     if objective in _LABELLED:
         return {"train": labelled, "dev": dev}
     return {"train": graded, "dev": dev} | ({"nli": labelled} if objective == Objective.NLI_STS else {})
@@ -186,8 +191,6 @@ def _shipped(source: str, data: Path | None, objective: str) -> tuple[str, str, 
     """The tables of graded pairs, labelled pairs and dev pairs of a source; only those the objective needs exist."""
     if source == Source.SAMPLE:
         return str(SAMPLE_PAIRS), str(SAMPLE_NLI), str(SAMPLE_PAIRS)
-    if source == Source.HUB:
-        return _hub(objective)
     if source != Source.DATA:
         raise SettingError(f"source is {source!r}; it must be one of {', '.join(Source)}.")
     if data is None:
@@ -202,15 +205,15 @@ def _shipped(source: str, data: Path | None, objective: str) -> tuple[str, str, 
     return str(graded.resolve()), str(labelled.resolve()) if labelled else "", str(dev.resolve())
 
 
-def _hub(objective: str) -> tuple[str, str, str]:
+def _hub(objective: str, progress: Progress | None) -> tuple[str, str, str]:
     if not hub_allowed():
-        raise SettingError(
-            "The hub is switched off; start the explorer with --hub, or choose another source."
-        )
+        raise SettingError("The hub is switched off; start the explorer with --hub, or choose another source.")
     from explorer.data.hub import fetch_table
 
-    graded = fetch_table(_HUB_TABLES["graded"])
-    labelled = fetch_table(_HUB_TABLES["labelled"]) if objective in (*_LABELLED, Objective.NLI_STS) else ""
+    graded = fetch_table(_HUB_TABLES["graded"], progress=progress)
+    labelled = (
+        fetch_table(_HUB_TABLES["labelled"], progress=progress) if objective in (*_LABELLED, Objective.NLI_STS) else ""
+    )
     return str(graded), str(labelled), str(graded)
 
 

@@ -32,8 +32,17 @@ const remember = (job) => {
     address.searchParams.set('job', job);
     window.history.replaceState(window.history.state, '', address);
 };
+// Another tab was opened: its address is no longer this tab's.
+const leave = () => {
+    const address = new URL(window.location.href);
+    if (address.searchParams.get('tab') !== 'train') return;
+    address.searchParams.delete('tab');
+    address.searchParams.delete('job');
+    window.history.replaceState(window.history.state, '', address);
+};
 const look = () => {
     const list = document.querySelector('#train-history');
+    if (document.querySelector('#train-parts')?.offsetParent === null) { leave(); return; }
     if (!list || list.offsetParent === null || document.hidden) return;
     if (Date.now() - last < (Number(list.querySelector('[data-busy]')?.dataset.busy) || idle)) return;
     last = Date.now();

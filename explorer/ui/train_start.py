@@ -9,7 +9,8 @@ from typing import Any
 import gradio as gr
 
 from explorer.errors import SettingError
-from explorer.operations.training_request import Request, config_of, free_name, start_runs
+from explorer.operations.training_request import Progress, Request, Source, config_of, free_name, start_runs
+from explorer.training.config import TrainConfig
 from explorer.training.presets import CLASSROOM, preset
 from explorer.ui import train_form, train_text, train_views
 from explorer.ui.background import Background
@@ -24,8 +25,13 @@ _NEWS_SECONDS = 1.0
 _NOTHING = tuple(gr.skip() for _ in Live._fields)
 
 
-def begin(bench: Bench, request: Request) -> list[str]:
+def begin(bench: Bench, request: Request, progress: Progress | None = None) -> list[str]:
     """Checks a request and starts its runs; returns their ids.
+
+    Args:
+        bench: Where.
+        request: What.
+        progress: Called with bytes done and in all while tables come from the hub.
 
     Raises:
         SettingError, DataError, TrainingError, EncoderError: In one sentence, what is wrong.
@@ -33,7 +39,7 @@ def begin(bench: Bench, request: Request) -> list[str]:
     from explorer.operations.preflight import validate
 
     data = bench.page.data
-    config = config_of(request, train_form.usable(bench.page), data)
+    config = config_of(request, train_form.usable(bench.page), data, progress)
     validate(config)
     try:
         return start_runs(bench.watch.jobs, config, request, data)
@@ -63,25 +69,34 @@ def classroom_request(bench: Bench) -> Request:
 
 @for_person(lambda text, *_: (message(text), gr.skip(), gr.skip(), *_NOTHING))
 @where_allowed
-def start(bench: Bench, *values: Any) -> tuple[Any, ...]:
-    """Starts what the form asks for; returns (its own status, status, inner tabs, live parts)."""
-    ids = begin(bench, train_form.request_of(values))
-    return notice(train_text.NOT_CHECKED), *_started(bench, ids)
+def start(bench: Bench, *values: Any) -> Iterator[tuple[Any, ...]]:
+    """Starts what the form asks for; yields (its own status, status, inner tabs, live parts), first what is being done."""
+    request = train_form.request_of(values)
+    with Background(lambda progress: begin(bench, request, progress), "bytes of the hub's tables") as work:
+        while not work.wait(_NEWS_SECONDS):
+            said = work.status() if request.source == Source.HUB else working("Reading the tables.")
+            yield said, gr.skip(), gr.skip(), *_NOTHING
+        ids = work.result()
+    yield notice(train_text.NOT_CHECKED), *_started(bench, ids)
 
 
 @for_person(lambda text, *_: (message(text), ""))
 @where_allowed
 def check(bench: Bench, *values: Any) -> Iterator[tuple[Any, Any]]:
     """Yields (status, the checks), first what is being done."""
-    from explorer.operations.preflight import preflight
+    from explorer.operations.preflight import Preflight, preflight
 
-    config = config_of(train_form.request_of(values), train_form.usable(bench.page), bench.page.data)
-    runs, began = bench.watch.jobs.runs_folder, time.monotonic()
-    with Background(lambda _: preflight(config, runs=runs), "checks") as looking:
-        while not looking.wait(_NEWS_SECONDS):
+    request, began = train_form.request_of(values), time.monotonic()
+
+    def look(progress: Progress) -> tuple[Preflight, TrainConfig]:
+        config = config_of(request, train_form.usable(bench.page), bench.page.data, progress)
+        return preflight(config, runs=bench.watch.jobs.runs_folder), config
+
+    with Background(look, "checks") as work:
+        while not work.wait(_NEWS_SECONDS):
             seconds = f"{time.monotonic() - began:.0f} s so far"
             yield working(f"Reading the tables, then trying a few steps on the longest batch: {seconds}."), gr.skip()
-        found = looking.result()
+        found, config = work.result()
     said = notice("Ready to start.") if found.ready else message("This run would fail; see the line marked Error.")
     yield said, join(train_views.checks(found), train_views.command_of(config))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from explorer.jobs.events import State
 from explorer.training.config import Objective
+from explorer.training.presets import CLASSROOM, preset
 from explorer.ui.html import Html, tag
 
 LEAD = (
@@ -24,11 +25,8 @@ _MORE = (
     "The same seed on the same machine gives the same run; another seed shows how much chance matters.",
 )
 CLASSROOM_TITLE = "The one-minute classroom run"
-CLASSROOM = (
-    "A CNN that knows nothing yet learns, on the sample pairs shipped with the explorer, to make one sentence vector of a "
-    "trained BERT's word vectors: watch the loss fall and the dev score climb."
-)
-CLASSROOM_NOTE = "About a minute on a processor with two cores, longer if it is busy. Nothing leaves this machine."
+CLASSROOM_WATCH = "Watch the loss fall and the dev score climb."
+CLASSROOM_NOTE = "Longer on a busy machine. Nothing leaves it."
 CURVES = (
     "the loss of each step with its running mean; Spearman × 100 on the dev pairs each time they were scored, the best one "
     "ringed; the learning rate. All three against the step.",
@@ -134,10 +132,12 @@ def intro() -> Html:
 
 def classroom() -> Html:
     """Returns the words of the classroom card."""
+    made = preset(CLASSROOM)
+    sentence = f"{made.sentence if made else ''} {CLASSROOM_WATCH}"
     return tag(
         "div",
         tag("h2", CLASSROOM_TITLE),
-        tag("p", CLASSROOM, cls="says"),
+        tag("p", sentence, cls="says"),
         tag("p", CLASSROOM_NOTE, cls="small"),
         cls="invitation",
     )

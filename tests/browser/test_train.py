@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 import pytest
 from conftest import ROOT
 
+from explorer.jobs import locks
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
@@ -60,14 +62,9 @@ class App:
         return [json.loads(line) for line in (self.runs / run / "events.jsonl").read_text().splitlines()]
 
     def alive(self) -> list[int]:
-        """The workers that still live, one a run at most."""
-        pids = [
-            event["pid"]
-            for run in self.runs.glob("*/events.jsonl")
-            for event in self.events(run.parent.name)
-            if event["kind"] == "started"
-        ]
-        return [pid for pid in pids if Path(f"/proc/{pid}/stat").exists()]
+        """The workers that still live or wait, by what their lock files name."""
+        owners = [locks.read_owner(path) for path in self.runs.glob("*/lock") if locks.is_held(path)]
+        return [owner.pid for owner in owners if owner is not None]
 
 
 @pytest.fixture(scope="module")

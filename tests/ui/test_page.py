@@ -9,7 +9,7 @@ import gradio as gr
 
 from explorer.encoders.registry import Registry
 from explorer.ui.app import LARGEST_UPLOAD, launch_settings
-from explorer.ui.page import Page, from_address, load_on_open, remember_in_address
+from explorer.ui.page import Page, from_address, keep_choices, load_on_open, remember_in_address
 
 
 def test_load_on_open_runs_the_handler_once_a_session(tmp_path: Path) -> None:
@@ -29,6 +29,22 @@ def test_load_on_open_runs_the_handler_once_a_session(tmp_path: Path) -> None:
     assert opened is True
     assert left == gr.skip()
     assert calls == [1]
+
+
+def test_keep_choices_ticks_what_is_new_and_drops_what_is_gone(tmp_path: Path) -> None:
+    names = ["one", "two"]
+    with gr.Blocks() as blocks, gr.Tab("Late") as tab:
+        page = Page(blocks, tab, Registry([tmp_path]))
+        boxes, one = gr.CheckboxGroup(names, value=names), gr.Dropdown(names, value="one")
+        for component in (boxes, one):
+            keep_choices(page, component, lambda: list(names))
+    several, single = (event.fn for event in blocks.fns.values())
+    assert several(["one", "two"], ["one"]) == (gr.skip(), False, gr.skip())
+    names[:] = ["two", "new"]
+    known, changed, update = several(["one", "two"], ["one"])
+    assert (known, changed, update.value) == (["two", "new"], True, ["new"])
+    assert single(["one", "two"], "one")[2].value == "two"
+    assert single(["one", "two"], "two")[2].value == "two"
 
 
 def test_from_address_reads_one_name() -> None:

@@ -15,6 +15,7 @@ import pytest
 from explorer.encoders.registry import Registry
 from explorer.paths import ASSETS
 from explorer.training.export import save_encoder
+from explorer.training.presets import preset
 from explorer.ui import train_acts, train_bridge, train_compare, train_form, train_start, train_views
 from explorer.ui.page import Page
 from explorer.ui.train_live import Bench, Watch
@@ -120,14 +121,21 @@ def test_classroom_starts_the_sample_under_the_next_free_name(bench: Bench) -> N
     assert "classroom-1" in live[0]
     assert "classroom-2 is started" in train_start.classroom(bench)[0]
     config = bench.watch.jobs.get("classroom-2").config
-    assert (config["pooling"], config["objective"]) == ("cnn", "sts")
+    made = preset("classroom")
+    assert made is not None
+    assert {name: config[name] for name in made.settings} == made.settings
     assert config["backbone"].endswith("bert-mean")
 
 
 def test_several_seeds_are_several_runs(bench: Bench) -> None:
-    own, *_ = train_start.start(bench, *values(name="trial", seeds=3))
+    own, *_ = begun(bench, values(name="trial", seeds=3))
     assert "wrong" not in own
     assert [job.id for job in bench.watch.list()] == ["trial-seed-44", "trial-seed-43", "trial-seed-42"]
+
+
+def begun(bench: Bench, given: list[Any]) -> tuple[Any, ...]:
+    """What the page shows once the form's Start has done its work."""
+    return list(train_start.start(bench, *given))[-1]
 
 
 def uploaded(folder: Path, text: str, name: str = "mine.csv") -> dict[str, str]:
@@ -161,7 +169,7 @@ GRADED, LABELLED = "sentence1,sentence2,score\n", "sentence1,sentence2,label\n"
 def test_a_bad_upload_gets_one_clear_sentence_and_starts_nothing(
     bench: Bench, tmp_path: Path, objective: str, text: str, words: str
 ) -> None:
-    said, *_ = train_start.start(bench, *values(objective=objective, **uploaded(tmp_path, text)))
+    said, *_ = begun(bench, values(objective=objective, **uploaded(tmp_path, text)))
     assert "wrong" in said
     assert words in said
     assert "<b>x" not in said
@@ -171,7 +179,7 @@ def test_a_bad_upload_gets_one_clear_sentence_and_starts_nothing(
 def test_an_upload_is_kept_beside_the_runs_and_goes_with_the_last_of_them(bench: Bench, tmp_path: Path) -> None:
     rows = "".join(f"The <i>{n}</i> cats sleep.,=SUM({n}) dogs run.,{n % 6}\n" for n in range(40))
     files = uploaded(tmp_path, GRADED + rows)
-    own, *_ = train_start.start(bench, *values(name="mine", **files))
+    own, *_ = begun(bench, values(name="mine", **files))
     assert "wrong" not in own
     kept = Path(bench.watch.jobs.get("mine").config["train"])
     assert kept.parent.parent == runs(bench) / ".tables"
@@ -200,7 +208,7 @@ def test_an_upload_is_kept_beside_the_runs_and_goes_with_the_last_of_them(bench:
     ],
 )
 def test_what_does_not_fit_is_said_and_starts_nothing(bench: Bench, changes: dict[str, Any], words: str) -> None:
-    said, *_ = train_start.start(bench, *values(**changes))
+    said, *_ = begun(bench, values(**changes))
     assert "wrong" in said
     assert words in said
     assert bench.watch.list() == []
@@ -215,7 +223,7 @@ def test_run_again_puts_the_settings_and_the_same_tables_into_the_form(bench: Be
     assert tabs.selected == "own"
     assert (filled["backbone"], filled["pooling"], filled["seed"]) == ("bert-mean", "cnn", 7)
     again = values(**{**filled, "source": filled["source"].value, "train": None, "nli": None, "dev": None})
-    train_start.start(bench, *again)
+    begun(bench, again)
     config = next(job.config for job in bench.watch.list() if job.id != "mine")
     assert {name: config[name] for name in tables} == tables
     assert config["seed"] == 7

@@ -102,7 +102,7 @@ def test_where_it_is_allowed_the_same_calls_work(folder: Path) -> None:
         assert made == "classroom-1"
         assert [run["id"] for run in client.predict(api_name="/training_runs")] == [made, SECRET_RUN]
         shown = client.predict(made, api_name="/training_run")
-        assert (shown["state"], shown["settings"]["epochs"], shown["settings"]["pooling"]) == ("lost", 1, "cnn")
+        assert (shown["state"], shown["settings"]["epochs"], shown["settings"]["objective"]) == ("lost", 1, "sts")
         assert shown["command"].startswith("python -m explorer train")
         for bad, words in (({"preset": "no"}, "no preset"), ({"source": "upload"}, "source"), ({"name": "/x"}, "name")):
             with pytest.raises(AppError, match=words):
