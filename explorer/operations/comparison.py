@@ -184,11 +184,11 @@ def comparisons(scores: Sequence[AnyScore]) -> list[str]:
             continue
         if first.rows.shape != second.rows.shape:
             sentences.append(
-                f"{first.encoder} and {second.encoder} were scored on different versions of the table "
+                f"{first.title} and {second.title} were scored on different versions of the table "
                 f"({len(first.rows):,} and {len(second.rows):,} pairs); evaluate both again."
             )
         elif (first.rows == second.rows).all() and (found := _compare(first, second)) is not None:
-            sentences.append(in_words(first.encoder, second.encoder, found))
+            sentences.append(in_words(first.title, second.title, found))
     return sentences
 
 

@@ -153,11 +153,11 @@ class EvaluationRun:
         return self.state()
 
     def _work(self, asked: RunState, data: Path) -> None:
-        failures = []
+        failures, before = [], 0
         try:
             for number, encoder in enumerate(asked.encoders):
                 try:
-                    self._evaluate(asked, data, encoder, number)
+                    before += self._evaluate(asked, data, encoder, before, len(asked.encoders) - number)
                 except EncoderError as error:
                     failures.append(str(error))
             self._end(Phase.FAILED if len(failures) == len(asked.encoders) else Phase.DONE, " ".join(failures))
@@ -169,9 +169,22 @@ class EvaluationRun:
             LOG.error("Unexpected error in an evaluation", exc_info=error)
             self._end(Phase.FAILED, "Something went wrong that was not foreseen; the details are in the program's log.")
 
-    def _evaluate(self, asked: RunState, data: Path, encoder: str, number: int) -> None:
+    def _evaluate(self, asked: RunState, data: Path, encoder: str, before: int, left: int) -> int:
+        """Scores one encoder; returns how many sentences (a cross-encoder: pairs) it was asked for.
+
+        Args:
+            asked: What to do.
+            data: The data folder.
+            encoder: Its name.
+            before: Sentences of the encoders before it.
+            left: How many encoders are left, this one included; the others are taken to need as many sentences.
+        """
+        mine = 0
+
         def progress(label: str, done: int, total: int) -> None:
-            self._note(label, number * total + done, len(asked.encoders) * total)
+            nonlocal mine
+            mine = total
+            self._note(label, before + done, before + left * total)
 
         scores = evaluate(
             self.registry,
@@ -188,6 +201,7 @@ class EvaluationRun:
             with self._lock:
                 known = _with(self._state.scores, score)
                 self._state = replace(self._state, scores=known, version=self._state.version + 1)
+        return mine
 
     def _note(self, label: str, done: int, total: int) -> None:
         self._check()

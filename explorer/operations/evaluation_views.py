@@ -51,7 +51,7 @@ def score_slices(scores: Sequence[AnyScore], data: Path, task: str, split: str) 
     found = []
     for way, masks in slices(pairs).items():
         for name, mask in masks.items():
-            made = dict(zip((s.encoder for s in chosen), score_pairs(cosines[:, mask], gold[mask]), strict=True))
+            made = dict(zip((s.title for s in chosen), score_pairs(cosines[:, mask], gold[mask]), strict=True))
             found.append(SliceScore(way, name, int(mask.sum()), made, _best(made)))
     return found
 
@@ -68,7 +68,7 @@ def overlapping_pairs(scores: Sequence[AnyScore], data: Path, task: str, split: 
     chosen = [score for score in chosen if len(score.rows) == len(pairs)]
     if not chosen:
         return pairs[:0]
-    columns = {score.encoder: np.where(score.rows, score.cosines, np.nan) for score in chosen}
+    columns = {score.title: np.where(score.rows, score.cosines, np.nan) for score in chosen}
     seen = np.any([score.rows for score in chosen], axis=0)
     return pairs.assign(**columns)[seen].reset_index(drop=True)
 

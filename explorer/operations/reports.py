@@ -108,8 +108,7 @@ def _table(header: Sequence[str], rows: Sequence[tuple[str, ...]]) -> str:
 
 
 def _where(score: AnyScore) -> tuple[str, ...]:
-    name = score.encoder if score.kind == "encoder" else f"{score.encoder} ({score.kind})"
-    return name, f"{TASKS[score.task].title} {score.split}", score.subset.value, f"{score.n:,}"
+    return score.title, f"{TASKS[score.task].title} {score.split}", score.subset.value, f"{score.n:,}"
 
 
 def _graded_cells(score: TaskScore) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from explorer.analysis.accuracy import Accuracy
 from explorer.analysis.scoring import TableScore
 from explorer.analysis.statistics import Interval
 from explorer.analysis.sts import Aggregation, Correlation
+from explorer.encoders.registry import ENCODER
 from explorer.operations.contamination import Contamination
 
 Floats = NDArray[np.float64]
@@ -54,7 +55,12 @@ class Place:
     contamination: Contamination
     rows: Flags = field(default_factory=_no_flags, repr=False, compare=False)
     weights_hash: str = ""
-    kind: str = "encoder"
+    kind: str = ENCODER
+
+    @property
+    def title(self) -> str:
+        """The encoder's name, with its kind where that is another."""
+        return self.encoder if self.kind == ENCODER else f"{self.encoder} ({self.kind})"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from explorer.data.sts_tasks import TASKS
-from explorer.encoders.registry import EncoderInfo
+from explorer.encoders.registry import CROSS_ENCODER, ENCODER, EncoderInfo
 from explorer.figures.theme import Identity
 from explorer.operations.task_score import LabelScore
 from explorer.ui import words
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 S = TypeVar("S", bound="AnyScore")
 Looks = Mapping[str, Identity]
 _MOST_PAIRS = 200
+_CROSSED = f" ({CROSS_ENCODER})"
 
 
 def score_table(scores: Sequence[TaskScore], looks: Looks, aggregation: str, measure: str) -> Html:
@@ -53,8 +54,8 @@ def label_table(scores: Sequence[LabelScore], looks: Looks) -> Html:
 
 
 def _grid(scores: Sequence[S], looks: Looks, cell: Callable[[S], Html], label: str) -> Html:
-    kinds = {score.encoder: score.kind for score in scores}
-    heads = [Column(plate(name, looks), "" if kind == "encoder" else kind, number=True) for name, kind in kinds.items()]
+    kinds = {s.encoder: s.kind for s in sorted(scores, key=lambda s: s.kind != ENCODER)}
+    heads = [Column(plate(name, looks), "" if kind == ENCODER else kind, number=True) for name, kind in kinds.items()]
     by_place = {(score.task, score.split, score.encoder): score for score in scores}
     rows = []
     for task, split in _places(scores):
@@ -105,7 +106,7 @@ def overlap_table(by_subset: Mapping[tuple[str, str, str, str], AnyScore], looks
         training = tag("span", found.training, tag("small", found.unknown) if found.unknown else None, cls="stacked")
         figures = [words.DASH if item is None or found.unknown else _cell_of(item, item.n) for item in (clean, seen)]
         title = f"{TASKS[task].title} {split}" + (", accuracy" if TASKS[task].labels else "")
-        rows.append([title, plate(encoder, looks), training, f"{found.n:,}", *counts, _cell_of(score), *figures])
+        rows.append([title, plate(score.title, looks), training, f"{found.n:,}", *counts, _cell_of(score), *figures])
     return data_table(columns, rows, "Scores on all, clean and overlapping pairs")
 
 
@@ -114,7 +115,10 @@ def pair_list(pairs: pd.DataFrame, what: str) -> Html:
     if pairs.empty:
         return tag("p", f"There are no {what}.", cls="small")
     names = [column for column in pairs.columns if column not in ("sentence1", "sentence2", "score")]
-    numbers = [Column("Gold", number=True), *(Column(name, "cosine", number=True) for name in names)]
+    numbers = [
+        Column("Gold", number=True),
+        *(Column(name, "its score" if name.endswith(_CROSSED) else "cosine", number=True) for name in names),
+    ]
     rows = [
         [row["sentence1"], row["sentence2"], f"{row['score']:g}", *(_cosine(row[name]) for name in names)]
         for row in pairs.head(_MOST_PAIRS).to_dict("records")
@@ -237,7 +241,8 @@ def accuracy_cell(score: LabelScore, n: int | None = None) -> Html:
 
 def plate(name: str, looks: Looks) -> Html:
     """Returns an encoder's name with its swatch, or the name alone if it is not here any more."""
-    return name_plate(name, looks[name]) if name in looks else tag("span", name)
+    own = name.removesuffix(_CROSSED)
+    return name_plate(name, looks[own]) if own in looks else tag("span", name)
 
 
 def _cell_of(score: AnyScore, n: int | None = None) -> Html:

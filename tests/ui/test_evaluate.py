@@ -268,8 +268,10 @@ def test_labels_and_cross_encoders_are_told_apart(run: EvaluationRun) -> None:
     assert "softmax head" in html
     for text in ("SNLI test", "50.00", "no NLI head", "bert-mean: an older head."):
         assert text in html
-    overlap = evaluate_views.overlap(RunState(scores=(labelled,)), identities(infos))
+    overlap = evaluate_views.overlap(RunState(scores=(cross, labelled)), identities(infos))
     assert "SNLI test, accuracy" in overlap
+    assert "cross (cross-encoder)" in overlap
+    assert evaluate_tables.plate("bert-mean (cross-encoder)", identities(infos)).count("swatch") == 1
 
 
 def test_anatomy_follows_the_controls(page: Page) -> None:
