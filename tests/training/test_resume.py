@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
-from training_runs import run
+from training_runs import Events, run
 
 from explorer.errors import TrainingError
 from explorer.training.config import Objective, TrainConfig
+from explorer.training.evaluator import DevEvaluator
+from explorer.training.train import train
+from explorer.training.trainers import EncoderTrainer
 
 # Objective, sentence layer, siamese, and the step stopped after: within an epoch, between two evaluations.
 CASES = [
@@ -125,3 +130,50 @@ def test_resume_is_refused_where_data_or_settings_are_others(
 def test_work_folder_keeps_the_fingerprints(configure: Callable[..., TrainConfig], tmp_path: Path) -> None:
     _stop_early(configure("nli-sts"))
     assert set(json.loads((tmp_path / "run" / ".training" / "data.json").read_text())) == {"train", "dev", "nli"}
+
+
+@pytest.mark.usefixtures("every_step")
+def test_a_stop_while_dev_is_scored_keeps_a_checkpoint_at_once(
+    configure: Callable[..., TrainConfig], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, all_events = run(configure("sts", "whole"))
+    config = configure("sts", "halved")
+    scored = DevEvaluator.predictions
+
+    def predictions(self: DevEvaluator, model: Any) -> Any:
+        if before.losses():
+            signal.raise_signal(signal.SIGTERM)
+        return scored(self, model)
+
+    before = Events()
+    with monkeypatch.context() as patch:
+        patch.setattr(DevEvaluator, "predictions", predictions)
+        assert train(config, report=before).stopped
+    assert before.of("dev")[-1]["spearman"] is None
+    _, after = run(config, resume=True)
+    assert before.losses() | after.losses() == all_events.losses()
+
+
+@pytest.mark.usefixtures("every_step")
+def test_a_disk_that_is_full_leaves_the_checkpoint_before(
+    configure: Callable[..., TrainConfig], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, all_events = run(configure("nli", "whole"))
+    config = configure("nli", "full")
+    written = EncoderTrainer._save_rng_state
+
+    def save(self: EncoderTrainer, folder: str) -> None:
+        if self.state.global_step == 6:
+            raise OSError(28, "No space left on device")
+        written(self, folder)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(EncoderTrainer, "_save_rng_state", save)
+        with pytest.raises(TrainingError, match="checkpoint of step 6 could not be written: .*No space left"):
+            run(config)
+    work = tmp_path / "full" / ".training"
+    assert not (work / "checkpoint-6").exists()
+    assert (work / "checkpoint-3" / "trainer_state.json").is_file()
+    _, after = run(config, resume=True)
+    assert min(after.losses()) == 4
+    assert after.losses().items() <= all_events.losses().items()
