@@ -28,8 +28,9 @@ def main() -> None:
     os.dup2(2, 1)
     with contextlib.suppress(OSError, AttributeError):  # the page goes first
         os.nice(2)
-    while line := sys.stdin.buffer.readline():
-        serve(json.loads(line), sys.stdin.buffer, answers)
+    with contextlib.suppress(BrokenPipeError):  # whoever asked is gone
+        while line := sys.stdin.buffer.readline():
+            serve(json.loads(line), sys.stdin.buffer, answers)
 
 
 def serve(request: dict[str, Any], rest: BinaryIO, answers: BinaryIO) -> None:
@@ -59,6 +60,8 @@ def serve(request: dict[str, Any], rest: BinaryIO, answers: BinaryIO) -> None:
         say("done", **facts_of(found))
         answers.write(found.points.tobytes())
         answers.flush()
+    except BrokenPipeError:
+        raise
     except ExplorerError as error:
         say("refused", name=type(error).__name__, message=str(error))
     except Exception:  # noqa: BLE001 - the edge of the process: the parent logs it

@@ -97,6 +97,7 @@ class _Child:
         self.warm = False
         self.answers: queue.Queue[tuple[dict[str, Any], bytes] | None] = queue.Queue()
         self._number = 0
+        self._writing = threading.Lock()
         # Its errors go where the app's go.
         self._process = subprocess.Popen(
             [sys.executable, "-m", "explorer.operations.map_child"],
@@ -111,27 +112,31 @@ class _Child:
         return self._process.poll() is None
 
     def ask(self, settings: MapSettings | None, vectors: NDArray[np.float32] | None = None) -> int:
-        """Sends a request; returns its number."""
+        """Sends a request, without waiting until it is read; returns its number."""
         self._number += 1
         request: dict[str, Any] = {"id": self._number, "settings": None if settings is None else asdict(settings)}
         content = b""
         if vectors is not None:
             request["shape"] = vectors.shape
             content = np.ascontiguousarray(vectors, dtype=np.float32).tobytes()
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(json.dumps(request).encode() + b"\n" + content)
-            self._process.stdin.flush()
-        except OSError:
-            LOG.warning("The process that lays out maps does not listen any more.")
+        # A pipe holds little, and the process reads nothing while it compiles.
+        message = json.dumps(request).encode() + b"\n" + content
+        threading.Thread(target=self._write, args=(message,), daemon=True).start()
         return self._number
+
+    def _write(self, message: bytes) -> None:
+        assert self._process.stdin is not None
+        with self._writing, contextlib.suppress(OSError, ValueError):  # it was ended meanwhile
+            self._process.stdin.write(message)
+            self._process.stdin.flush()
 
     def end(self) -> None:
         """Ends the process, whatever it is doing."""
         self._process.kill()
         self._process.wait()
         assert self._process.stdin is not None
-        with contextlib.suppress(OSError):  # what was not sent yet is lost on purpose
+        # Whatever is still being sent fails now that nobody reads it.
+        with self._writing, contextlib.suppress(OSError):
             self._process.stdin.close()
 
     def _read(self) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from functools import partial
 from typing import Any, NamedTuple
 
 import gradio as gr
@@ -65,18 +64,16 @@ def build(page: Page) -> None:
     outputs = [status, stop, notes, maps, key, below]
 
     inputs = controls.inputs
-    draw = {"fn": partial(draw_maps, desk), "inputs": inputs, "outputs": outputs, **ON_MAPS, **PRIVATE}
-    running: list[Any] = []
+    draw = {"fn": _of_session(desk), "inputs": inputs, "outputs": outputs, **ON_MAPS, **PRIVATE}
     for listen in (button.click, controls.method.input, controls.encoders.input, controls.k.release):
         drawn = listen(**draw, trigger_mode="always_last")
         drawn.then(None, [key, *controls.remembered], None, js=map_controls.remember())
-        running.append(drawn)
     opening = page.tab.select(_open(desk), [opened, *inputs], [opened, *outputs], **ON_MAPS, **PRIVATE)
     opening.then(None, [key, *controls.remembered], None, js=map_controls.remember())
-    running.append(opening)
     page.blocks.load(_restore(desk), None, controls.remembered, queue=False, **PRIVATE)
     keep_choices(page, controls.encoders, lambda: [info.name for info in desk.registry.encoders()], tick=False)
-    stop.click(stopped, None, [status, stop], cancels=running, queue=False, **PRIVATE)
+    stop.click(_stop(desk), None, None, queue=False, **PRIVATE)
+    page.blocks.unload(_stop(desk))
     maps.ask(_answers(desk), key, maps, **ON_MODEL, **PRIVATE)  # type: ignore[attr-defined]
     map_api.build(desk)
 
@@ -87,23 +84,24 @@ def on_error(text: str, *_: object) -> Shown:
 
 
 @for_person(on_error)
-def draw_maps(desk: MapDesk, *controls: Any) -> Iterator[Shown]:
+def draw_maps(desk: MapDesk, session: str, *controls: Any) -> Iterator[Shown]:
     """Yields how far the maps are, and then the maps.
 
     Args:
         desk: Makes them.
+        session: Of the browser; its earlier maps are not made further.
         controls: The fields of Wanted.
     """
-    yield from _draw(desk, Wanted(*controls))
+    yield from _draw(desk, session, Wanted(*controls))
 
 
 @for_person(on_error)
-def open_maps(desk: MapDesk, key: str | None, *controls: Any) -> Iterator[Shown]:
+def open_maps(desk: MapDesk, session: str, key: str | None, *controls: Any) -> Iterator[Shown]:
     """Yields the maps that the page's address names if they are still in memory, else makes those of the controls."""
     if desk.has(key):
         yield _shown(desk, str(key), notice("These are the maps drawn before."))
     else:
-        yield from _draw(desk, Wanted(*controls))
+        yield from _draw(desk, session, Wanted(*controls))
     desk.worker.warm()
 
 
@@ -136,13 +134,6 @@ def answer_row(desk: MapDesk, key: str, row: object) -> Any:
     return gr.HTML(answer=dump(cosine_answer(found, row)))
 
 
-def stopped() -> tuple[Html, Any]:
-    """Returns the word after a person stopped the work."""
-    return notice("Stopped. Vectors that were finished are kept, so the next start goes on from there."), gr.Button(
-        visible=False
-    )
-
-
 def dump(made: Any) -> str:
     """Returns plain values as json for the browser."""
     return json.dumps(made, ensure_ascii=False, allow_nan=False)
@@ -153,12 +144,20 @@ def _maps() -> gr.HTML:
     return gr.HTML("", html_template="", answer="", elem_id="maps", **{**BARE, "js_on_load": js})
 
 
-def _draw(desk: MapDesk, wanted: Wanted) -> Iterator[Shown]:
+def _draw(desk: MapDesk, session: str, wanted: Wanted) -> Iterator[Shown]:
     names = list(wanted.encoders or [info.name for info in desk.registry.encoders()])
     yield Shown(working("Getting ready."))
     with MapJob(lambda progress: desk.make(wanted, progress), names) as job:
-        while not job.wait(_LOOK):
-            yield Shown(job.status(), gr.Button(visible=True))
+        desk.begin(session, job)
+        try:
+            while not job.wait(_LOOK) and not job.stopped:
+                yield Shown(job.status(), gr.Button(visible=True))
+        finally:
+            desk.end(session, job)
+        if job.stopped:
+            if not job.replaced:
+                yield Shown(notice(map_text.STOPPED), gr.Button(visible=False))
+            return
         key, maps = job.result()
     cached = all(found.from_cache for found in maps.encoders)
     seconds = sum(found.seconds for found in maps.encoders)
@@ -173,14 +172,28 @@ def _shown(desk: MapDesk, key: str, said: Html) -> Shown:
     return Shown(said, gr.Button(visible=False), map_text.notes(maps.notes), shown, key, gr.Column(visible=True))
 
 
+# gradio passes the request only to a plain function that declares it.
+def _of_session(desk: MapDesk) -> Any:
+    def draw(request: gr.Request, *controls: Any) -> Iterator[Shown]:
+        yield from draw_maps(desk, str(request.session_hash), *controls)
+
+    return draw
+
+
+def _stop(desk: MapDesk) -> Any:
+    def stop(request: gr.Request) -> None:
+        desk.stop(str(request.session_hash))
+
+    return stop
+
+
 def _open(desk: MapDesk) -> Any:
-    # gradio passes the request only to a plain function that declares it.
     def opened(request: gr.Request, already: bool, *controls: Any) -> Iterator[Any]:
         if already:
             yield (True, *Shown())
             return
         key = from_address(request, "maps")
-        for shown in open_maps(desk, key, *controls):
+        for shown in open_maps(desk, str(request.session_hash), key, *controls):
             yield (True, *shown)
 
     return opened

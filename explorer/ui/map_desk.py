@@ -15,6 +15,7 @@ from explorer.figures.theme import identities
 if TYPE_CHECKING:  # importing them for real brings numpy and scipy, which the page must not wait for
     from explorer.operations.map_worker import MapWorker
     from explorer.operations.project import Cleaned, Maps, Progress
+    from explorer.ui.map_job import MapJob
 
 SAMPLE, FILE, LINES = "sample", "file", "lines"
 CAPS = (500, 1_000, 2_000, 5_000)
@@ -72,6 +73,7 @@ class MapDesk:
         self.demo = demo
         self._lock = threading.Lock()
         self._maps: OrderedDict[str, Maps] = OrderedDict()
+        self._jobs: dict[str, MapJob] = {}
         self._worker: MapWorker | None = None
 
     @property
@@ -123,6 +125,27 @@ class MapDesk:
             while len(self._maps) > _KEPT:
                 self._maps.popitem(last=False)
         return key, maps
+
+    def begin(self, session: str, job: MapJob) -> None:
+        """Notes the job of a browser; an earlier one of the same browser is stopped."""
+        with self._lock:
+            earlier = self._jobs.get(session)
+            if earlier is not None:
+                earlier.stop(replaced=True)
+            self._jobs[session] = job
+
+    def end(self, session: str, job: MapJob) -> None:
+        """Forgets a job that has ended."""
+        with self._lock:
+            if self._jobs.get(session) is job:
+                del self._jobs[session]
+
+    def stop(self, session: str) -> None:
+        """Stops the job of a browser, if it has one."""
+        with self._lock:
+            job = self._jobs.get(session)
+        if job is not None:
+            job.stop()
 
     def corpus(self, wanted: Wanted) -> Cleaned:
         """Returns the sentences asked for, cleaned and capped."""

@@ -29,6 +29,7 @@ class MapJob:
         self._work = work
         self._encoders = encoders
         self._stop = threading.Event()
+        self.replaced = False
         self._at = ("", 0, 0)
         self._since = time.monotonic()
         self._first = 0
@@ -41,6 +42,20 @@ class MapJob:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._stop.set()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it was asked to stop, which it does at its next look."""
+        return self._stop.is_set()
+
+    def stop(self, *, replaced: bool = False) -> None:
+        """Asks it to stop.
+
+        Args:
+            replaced: Whether another job of the same person takes its place, which then does the talking.
+        """
+        self.replaced = self.replaced or replaced
         self._stop.set()
 
     def wait(self, seconds: float) -> bool:

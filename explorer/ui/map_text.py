@@ -9,6 +9,7 @@ from explorer.ui.html import Html, join, tag
 METHODS = [("PCA, at once", "pca"), ("UMAP, some seconds", "umap")]
 METRICS = [("cosine: directions alone", "cosine"), ("euclidean: lengths too", "euclidean")]
 NO_LABEL = "no labels"
+STOPPED = "Stopped. Vectors that were finished are kept, so the next start goes on from there."
 DOWNLOADS = (
     "The table has a row for every encoder and sentence; text that a spreadsheet would run begins with an apostrophe. "
     "The HTML file holds the linked maps and opens from disk, without a network."
