@@ -68,8 +68,8 @@ def _grid(scores: Sequence[S], looks: Looks, cell: Callable[[S], Html], label: s
 
 def part_table(scores: Sequence[TaskScore], looks: Looks) -> Html:
     """Returns the parts of every task that has some, encoders across, Spearman with its interval."""
-    names = list(dict.fromkeys(score.encoder for score in scores))
-    by_place = {(score.task, score.encoder): score for score in scores}
+    names = list(dict.fromkeys(score.title for score in scores))
+    by_place = {(score.task, score.title): score for score in scores}
     rows = []
     for task, _ in _places(scores):
         parts = dict.fromkeys(part for score in scores if score.task == task for part in score.table.parts)
