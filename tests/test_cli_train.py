@@ -118,7 +118,7 @@ def test_a_preset_sets_what_is_not_given(
 def test_train_for_real_through_another_process(runs: Path, tiny_backbone: Callable) -> None:
     command = [sys.executable, "-m", "explorer", *start(tiny_backbone("albert"), "--detach", "--epochs", "1")]
     id = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
-    job = wait_for(Jobs(runs), id, State.FINISHED, State.FAILED, State.LOST, seconds=180)
+    job = wait_for(Jobs(runs), id, State.FINISHED, State.FAILED, State.LOST, seconds=400)
     assert (job.state, job.reason) == (State.FINISHED, "")
     assert job.has_encoder
 

@@ -58,7 +58,7 @@ def jobs(tmp_path_factory: pytest.TempPathFactory, config: TrainConfig) -> Itera
     """A folder with one finished job, `mine`."""
     jobs = Jobs(tmp_path_factory.mktemp("runs"))
     submit(jobs, config, name="mine", test=config.dev)
-    job = wait_for(jobs, "mine", State.FINISHED, State.FAILED, State.LOST, seconds=180)
+    job = wait_for(jobs, "mine", State.FINISHED, State.FAILED, State.LOST, seconds=400)
     assert job.state is State.FINISHED, (job.reason, jobs.log_tail("mine"))
     yield jobs
     for job in jobs.list():
@@ -119,7 +119,7 @@ def test_rename_renames_the_encoder_in_a_running_registry_and_in_its_card(jobs: 
 
 def test_a_real_job_stops_with_a_checkpoint_and_goes_on_to_the_same_end(jobs: Jobs, config: TrainConfig) -> None:
     submit(jobs, replace(config, epochs=200, evaluations_per_epoch=1), name="long")
-    until(lambda: (jobs.get("long").step or 0) >= 3 or not jobs.get("long").alive, seconds=180)
+    until(lambda: (jobs.get("long").step or 0) >= 3 or not jobs.get("long").alive, seconds=400)
     owner = locks.read_owner(jobs.get("long").folder / "lock")
     job = jobs.stop("long")
     assert owner is not None
@@ -127,7 +127,7 @@ def test_a_real_job_stops_with_a_checkpoint_and_goes_on_to_the_same_end(jobs: Jo
     assert job.state is State.STOPPED
     assert job.checkpoint is not None
     jobs.resume("long")
-    until(lambda: (jobs.get("long").step or 0) > job.checkpoint or not jobs.get("long").alive, seconds=180)
+    until(lambda: (jobs.get("long").step or 0) > job.checkpoint or not jobs.get("long").alive, seconds=400)
     assert jobs.get("long").alive, (jobs.get("long").reason, jobs.log_tail("long"))
     jobs.stop("long")
     steps = [event["step"] for event in jobs.events("long") if event["kind"] == "step"]
