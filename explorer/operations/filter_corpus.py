@@ -147,6 +147,7 @@ def scan_corpus(
     dimension: int | None = None,
     keep: int = 100,
     precision: Precision | str = Precision.AUTO,
+    store: bool = True,
     progress: Progress | None = None,
 ) -> CorpusScan:
     """Returns what every filter does over a corpus, from the cache where it was scanned before.
@@ -159,6 +160,7 @@ def scan_corpus(
         dimension: The hidden dimension for Summary.DIMENSION.
         keep: Strongest sentences to keep for each filter and direction, at least 10.
         precision: Arithmetic of the scan; see Precision.
+        store: Whether the cache keeps the scan.
         progress: Called with (sentences done, sentences in all); not called when read from the cache. What it raises
             stops the scan and nothing is kept.
 
@@ -196,8 +198,9 @@ def scan_corpus(
     run_backbone(loaded, sentences, visit, precision=chosen)
     layers = scanner.result()
     # A full disk costs the next scan its short cut, never this one its result.
-    with suppress(OSError):
-        _write(path, layers)
+    if store:
+        with suppress(OSError):
+            _write(path, layers)
     return CorpusScan(encoder, sentences, kind, shown, chosen.value, layers, False)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +31,9 @@ if TYPE_CHECKING:
     from explorer.operations.filter_corpus import CorpusScan, FilterFacts, FilterLikes, NGram
 
 SAMPLE, OWN = "The sample sentences", "My own sentences"
+PUBLIC_SENTENCES = 500
 _BARS = 40
+_MOST_RECENT = 8
 _HEADING = (
     "Which words make a filter's value highest and lowest? Every sentence of a corpus is read once, for all filters; the second "
     "time the answer is there at once. Encoder, layer, filter and summary are those chosen at the top of this tab."
@@ -44,7 +48,7 @@ def build(page: Page, choice: Sequence[Any], follow: dict[str, Any]) -> None:
         choice: The controls of filters.Choice.
         follow: An event's settings: brings the pictures above after the choice was changed here.
     """
-    registry, inputs = page.registry, list(choice[1:4]) + list(choice[5:7])
+    scans, inputs = Scans(page.registry, public=page.demo or page.shared), list(choice[1:4]) + list(choice[5:7])
     gr.HTML(tag("div", tag("h2", "What a filter likes"), tag("p", _HEADING, cls="small"), cls="heading"), **BARE)
     corpus = gr.Radio([SAMPLE, OWN], value=SAMPLE, label="Corpus", elem_id="corpus")
     text = gr.Textbox(
@@ -62,12 +66,12 @@ def build(page: Page, choice: Sequence[Any], follow: dict[str, Any]) -> None:
     with gr.Column(visible=False) as found:
         plot = gr.Plot(elem_id="ranking-plot", elem_classes="figure wide", show_label=False, container=False)
         ranking = gr.HTML(**BARE)
-        csv_button("ranking-csv", "selectivity", partial(_ranking_table, registry), [corpus, text, *inputs])
+        csv_button("ranking-csv", "selectivity", partial(_ranking_table, scans), [corpus, text, *inputs])
         likes = gr.HTML(elem_id="likes", **BARE)
-        csv_button("likes-csv", "n-grams", partial(_likes_table, registry), [corpus, text, *inputs])
+        csv_button("likes-csv", "n-grams", partial(_likes_table, scans), [corpus, text, *inputs])
 
     outputs = [status, found, plot, ranking, likes]
-    read = partial(read_corpus, registry)
+    read = partial(read_corpus, scans)
     running = button.click(read, [corpus, text, *inputs], outputs, **ON_MODEL, **PRIVATE)
     stop.click(_stopped, None, status, cancels=[running], queue=False, **PRIVATE)
     corpus.input(lambda kind: gr.Textbox(visible=kind == OWN), corpus, text, queue=False, **PRIVATE)
@@ -77,12 +81,61 @@ def build(page: Page, choice: Sequence[Any], follow: dict[str, Any]) -> None:
     picked.then(**follow).then(read, [corpus, text, *inputs], outputs, **ON_MODEL, **PRIVATE)
 
 
-@for_person(lambda text, *_: (message(text), *(gr.skip() for _ in range(4))))
-def read_corpus(registry: Registry, kind: str, text: str | None, *controls: Any) -> Iterator[tuple[Any, ...]]:
-    """Yields (status, column, ranking figure, ranking words, n-grams), the last with everything.
+class Scans:
+    """Reads corpora for the page. In public mode nothing of a visitor is kept on disk: the last few scans are in memory.
 
     Args:
         registry: The encoders.
+        public: Whether anyone may be asking.
+    """
+
+    def __init__(self, registry: Registry, *, public: bool = False) -> None:
+        self.registry = registry
+        self.public = public
+        self._recent: OrderedDict[tuple[Any, ...], CorpusScan] = OrderedDict()
+
+    def scan(self, kind: str, text: str | None, controls: Sequence[Any], progress: Any) -> CorpusScan:
+        """Returns the scan of the sample or of someone's own sentences.
+
+        Args:
+            kind: SAMPLE or OWN.
+            text: The own sentences, one a line.
+            controls: Encoder, layer, filter, hidden dimension, summary.
+            progress: Called with (sentences done, in all).
+
+        Raises:
+            SettingError: No encoder has a CNN, or in public mode there are too many sentences.
+        """
+        from explorer.operations.filter_corpus import scan_corpus
+
+        encoder, _, _, dimension, summary = controls
+        if encoder is None:
+            raise SettingError("No encoder here has a CNN, so there are no filters to look at.")
+        own = kind == OWN
+        sentences = check_text(text, "The text").splitlines() if own else read_sample_corpus()["sentence"].tolist()
+        if own and self.public and len(sentences) > PUBLIC_SENTENCES:
+            raise SettingError(
+                f"There are {len(sentences):,} lines; at most {PUBLIC_SENTENCES} are read in public mode."
+            )
+        key = (self.registry.info(encoder).weights_hash, dimension, summary, *sentences)
+        known = self._recent.get(key)
+        if known is not None:
+            return replace(known, encoder=encoder, from_cache=True)
+        settings = {"summary": summary, "dimension": dimension, "progress": progress, "store": not self.public}
+        found = scan_corpus(self.registry, encoder, sentences, **settings)
+        if self.public:
+            self._recent[key] = found
+            while len(self._recent) > _MOST_RECENT:
+                self._recent.popitem(last=False)
+        return found
+
+
+@for_person(lambda text, *_: (message(text), *(gr.skip() for _ in range(4))))
+def read_corpus(scans: Scans, kind: str, text: str | None, *controls: Any) -> Iterator[tuple[Any, ...]]:
+    """Yields (status, column, ranking figure, ranking words, n-grams), the last with everything.
+
+    Args:
+        scans: Reads a corpus.
         kind: SAMPLE or OWN.
         text: The own sentences, one a line.
         controls: Encoder, layer, filter, hidden dimension, summary.
@@ -92,12 +145,12 @@ def read_corpus(registry: Registry, kind: str, text: str | None, *controls: Any)
 
     encoder, layer, filter, _, _ = controls
     yield working("Getting ready."), *(gr.skip() for _ in range(4))
-    with Background(lambda progress: _scan(registry, kind, text, controls, progress), "sentences") as job:
+    with Background(lambda progress: scans.scan(kind, text, controls, progress), "sentences") as job:
         while not job.wait(0.3):
             yield job.status(), *(gr.skip() for _ in range(4))
         scan = job.result()
     facts = rank_filters(scan, layer)
-    likes = filter_likes(registry, scan, layer, filter or 0)
+    likes = filter_likes(scans.registry, scan, layer, filter or 0)
     bars = facts[:_BARS]
     title = f"filters of layer {layer} of {encoder}, the most selective first"
     figure = ranking_figure(
@@ -194,36 +247,19 @@ def _marked(gram: NGram) -> Html:
     return tag("span", text[: span.start], tag("mark", *inside), text[span.stop :])
 
 
-def _scan(registry: Registry, kind: str, text: str | None, controls: Sequence[Any], progress: Any) -> CorpusScan:
-    from explorer.operations.filter_corpus import scan_corpus
-
-    encoder, _, _, dimension, summary = controls
-    if encoder is None:
-        raise SettingError("No encoder here has a CNN, so there are no filters to look at.")
-    return scan_corpus(
-        registry, encoder, _sentences(kind, text), summary=summary, dimension=dimension, progress=progress
-    )
-
-
-def _sentences(kind: str, text: str | None) -> list[str]:
-    if kind == OWN:
-        return check_text(text, "The text").splitlines()
-    return read_sample_corpus()["sentence"].tolist()
-
-
-def _ranking_table(registry: Registry, kind: str, text: str | None, *controls: Any) -> pd.DataFrame:
+def _ranking_table(scans: Scans, kind: str, text: str | None, *controls: Any) -> pd.DataFrame:
     from explorer.operations.filter_corpus import rank_filters
     from explorer.operations.filter_tables import ranking_table
 
-    return ranking_table(rank_filters(_scan(registry, kind, text, controls, None)))
+    return ranking_table(rank_filters(scans.scan(kind, text, controls, None)))
 
 
-def _likes_table(registry: Registry, kind: str, text: str | None, *controls: Any) -> pd.DataFrame:
+def _likes_table(scans: Scans, kind: str, text: str | None, *controls: Any) -> pd.DataFrame:
     from explorer.operations.filter_corpus import filter_likes
     from explorer.operations.filter_tables import likes_table
 
-    scan = _scan(registry, kind, text, controls, None)
-    return likes_table(filter_likes(registry, scan, controls[1], controls[2] or 0))
+    scan = scans.scan(kind, text, controls, None)
+    return likes_table(filter_likes(scans.registry, scan, controls[1], controls[2] or 0))
 
 
 def _stopped() -> Html:

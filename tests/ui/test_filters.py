@@ -119,17 +119,19 @@ def test_bad_input_is_one_sentence_and_changes_nothing_else(registry: Registry, 
 
 def test_a_corpus_is_read_with_progress_and_again_from_the_cache(registry: Registry) -> None:
     arguments = (filters_corpus.OWN, "a dog runs\n\na cat sleeps\nthe train\n", "bert-cnn", 2, 1, 0, "mean")
-    first = list(filters_corpus.read_corpus(registry, *arguments))
+    first = list(filters_corpus.read_corpus(filters_corpus.Scans(registry), *arguments))
     assert "Getting ready" in first[0][0]
     status, _, figure, ranking, likes = first[-1]
     assert "Read: 3 sentences." in status
     assert len(figure.data[0].x) == 40
     assert "Dead filters" in ranking
     assert "<mark>" in likes
-    assert "Read from the cache" in list(filters_corpus.read_corpus(registry, *arguments))[-1][0]
+    assert "Read from the cache" in list(filters_corpus.read_corpus(filters_corpus.Scans(registry), *arguments))[-1][0]
     assert (
         "The text is empty"
-        in list(filters_corpus.read_corpus(registry, filters_corpus.OWN, " ", *arguments[2:]))[-1][0]
+        in list(filters_corpus.read_corpus(filters_corpus.Scans(registry), filters_corpus.OWN, " ", *arguments[2:]))[
+            -1
+        ][0]
     )
 
 
@@ -185,6 +187,16 @@ def test_tables_download_as_csv(registry: Registry) -> None:
     assert path.name == "cell.csv"
     assert path.read_text(encoding="utf-8").startswith("encoder,term,tap,")
     assert write_csv(table, "cell") == path
+
+
+def test_in_public_mode_a_visitors_sentences_are_not_kept(registry: Registry, tmp_path: Path) -> None:
+    scans = filters_corpus.Scans(registry, public=True)
+    arguments = (filters_corpus.OWN, "a bird sings\na horse walks", "bert-cnn", 2, 1, 0, "mean")
+    assert "Read: 2 sentences." in list(filters_corpus.read_corpus(scans, *arguments))[-1][0]
+    assert "Read from the cache" in list(filters_corpus.read_corpus(scans, *arguments))[-1][0]
+    assert not list(tmp_path.rglob("*.npz"))
+    long = (filters_corpus.OWN, "\n".join(["a dog"] * 501), *arguments[2:])
+    assert "at most 500 are read in public mode" in list(filters_corpus.read_corpus(scans, *long))[-1][0]
 
 
 def test_a_value_has_no_more_figures_than_its_precision_allows() -> None:
