@@ -24,6 +24,7 @@ from explorer.training.presets import NLI_TABLES, SAMPLE_PAIRS
 
 SAMPLE_NLI = ASSETS / "sample_nli.tsv"
 MOST_SEEDS = 5
+MOST_ROWS = 200_000
 # What a form may set beside backbone, sentence layer, objective and tables.
 _CHOSEN = ("backbone", "pooling", "objective", "train", "dev", "nli", "output", *LABELS)
 SETTINGS = tuple(item.name for item in fields(TrainConfig) if item.name not in _CHOSEN)
@@ -225,7 +226,41 @@ def _uploaded(request: Request) -> dict[str, str]:
         if not request.uploads.get(name):
             raise SettingError(f"No file is uploaded as {words}; upload one, or choose another source.")
     given = {name: request.uploads[name] for name in needed}
+    for path in request.uploads.values():
+        _check_size(Path(path))
     return {**given, "dev": request.uploads.get("dev") or str(SAMPLE_PAIRS)}
+
+
+def _check_size(path: Path) -> None:
+    """Refuses a table that would keep the page's server busy for minutes before anything starts.
+
+    Raises:
+        DataError: It has more rows than may be uploaded.
+    """
+    rows = count_rows(path)
+    if rows > MOST_ROWS:
+        raise DataError(
+            f"{path.name} has {rows:,} rows; the page takes up to {MOST_ROWS:,}. For more, start the run from a terminal: "
+            "python -m explorer train --train FILE."
+        )
+
+
+def count_rows(path: Path) -> int:
+    """Returns how many rows a table has, without reading it as one: lines less the header, or what a .parquet says.
+
+    A quoted line break counts as a row; of a damaged .parquet, 0, since its reader says what is wrong with it.
+    """
+    if path.suffix.lower() == ".parquet":
+        from pyarrow import ArrowInvalid
+        from pyarrow.parquet import ParquetFile
+
+        try:
+            return int(ParquetFile(path).metadata.num_rows)
+        except ArrowInvalid:
+            return 0
+    with path.open("rb") as file:
+        lines = sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
+    return lines - (path.suffix.lower() != ".jsonl")
 
 
 def _used(config: TrainConfig, request: Request) -> list[tuple[str, str]]:

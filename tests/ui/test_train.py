@@ -10,9 +10,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import gradio as gr
+import pandas as pd
 import pytest
 
 from explorer.encoders.registry import Registry
+from explorer.operations.training_request import count_rows
 from explorer.paths import ASSETS
 from explorer.training.export import save_encoder
 from explorer.training.presets import preset
@@ -174,6 +176,28 @@ def test_a_bad_upload_gets_one_clear_sentence_and_starts_nothing(
     assert words in said
     assert "<b>x" not in said
     assert bench.watch.list() == []
+
+
+def test_a_million_rows_are_refused_at_once(bench: Bench, tmp_path: Path) -> None:
+    files = uploaded(tmp_path, GRADED + "A cat.,A dog.,2\n" * 1_000_000)
+    said, *_ = begun(bench, values(**files))
+    assert "mine.csv has 1,000,000 rows; the page takes up to 200,000." in said
+    assert bench.watch.list() == []
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_count_rows_is_right_for_every_kind(tmp_path: Path, suffix: str) -> None:
+    frame, path = pd.DataFrame({"sentence1": ["a", "b"], "score": [1, 2]}), tmp_path / f"table{suffix}"
+    if suffix == ".csv":
+        frame.to_csv(path, index=False)
+    elif suffix == ".jsonl":
+        frame.to_json(path, orient="records", lines=True)
+    else:
+        frame.to_parquet(path)
+    assert count_rows(path) == 2
+    if suffix == ".parquet":
+        path.write_bytes(b"no table")
+        assert count_rows(path) == 0
 
 
 def test_an_upload_is_kept_beside_the_runs_and_goes_with_the_last_of_them(bench: Bench, tmp_path: Path) -> None:
