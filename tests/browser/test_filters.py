@@ -39,8 +39,9 @@ def page(tmp_path_factory: pytest.TempPathFactory, tiny_encoder: Callable, brows
 
 def click_first_position(page: Page, picture: str, panel: int) -> None:
     """Clicks at the left end of a panel once the picture listens."""
+    page.locator("#filters-status .message:not(.working):not(.wrong)").wait_for()
     area = page.locator(f"{picture} .nsewdrag").nth(panel)
-    area.scroll_into_view_if_needed()
+    area.evaluate("area => area.scrollIntoView({block: 'center'})")
     page.wait_for_timeout(700)
     box = area.bounding_box()
     page.mouse.click(box["x"] + 8, box["y"] + box["height"] / 2)
@@ -55,6 +56,7 @@ def shown_steps(page: Page) -> dict[str, float]:
 def test_clicks_lead_to_a_cell_whose_sum_equals_its_activation(page: Page, encoder: str, panel: int) -> None:
     page.get_by_label("Sentence", exact=True).fill("the old man walks in the snow .")
     page.get_by_role("button", name="Look inside").click()
+    page.locator("#filters-status .message:not(.working):not(.wrong)").wait_for()
     page.get_by_role("button", name="All layers").click()
     page.locator("#layers-plot .heatmaplayer").first.wait_for(state="attached")
     click_first_position(page, "#layers-plot", panel)
