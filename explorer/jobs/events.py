@@ -77,13 +77,15 @@ class Summary:
         device: What it trains on.
         created: When it was first asked for.
         queued: When it was last asked for; decides its place in the queue.
-        started: When its worker last began.
+        started: When its worker first began.
+        leg: When its worker last began; None while it waits for its turn.
+        worked: Seconds that its earlier workers worked, until they ended or were last heard of.
         ended: When it finished, failed or was stopped.
         last: Time of the newest event.
         latest: The facts of the newest step: step, steps, epoch, loss, learning_rate, sentences_per_second, memory_mb,
             eta_seconds, stage.
         checkpoint: Step of the newest checkpoint.
-        dev_spearman: Best on dev so far, in [-1, 1]; of the newest stage.
+        dev_spearman: Best on dev so far, in [-1, 1]; of the newest stage. What it started from does not count.
         dev_stage: The stage that figure is of.
         scores: Of the finished encoder, as its worker measured them.
         warnings: What the detectors said, in order.
@@ -95,6 +97,8 @@ class Summary:
     created: float | None = None
     queued: float | None = None
     started: float | None = None
+    leg: float | None = None
+    worked: float = 0.0
     ended: float | None = None
     last: float | None = None
     latest: Mapping[str, Any] = field(default_factory=dict)
@@ -164,26 +168,22 @@ def summarize(events: Iterable[Event], before: Summary | None = None) -> Summary
     return reduce(_add, kept, before or Summary())
 
 
-def state_of(events: Iterable[Event], lock_held: bool, now: float) -> tuple[State, str]:
+def judge(summary: Summary, lock_held: bool, now: float) -> tuple[State, str]:
     """Returns a job's state and, where there is one, the reason for it.
 
     Args:
-        events: All of its events, in order.
+        summary: What its events come to.
         lock_held: Whether its worker lives; asked for before the events were read.
         now: Seconds UTC.
     """
-    return judge(summarize(events), lock_held, now)
-
-
-def judge(summary: Summary, lock_held: bool, now: float) -> tuple[State, str]:
-    """Returns the state and the reason, as state_of does, from a summary."""
     state = summary.state or State.QUEUED
     if state in ENDED:
         return state, summary.reason
     if not lock_held and state is State.STOPPING:
         return State.STOPPED, ""
     if not lock_held:
-        where = f"; its last checkpoint is of step {summary.checkpoint}" if summary.checkpoint is not None else ""
+        known = summary.checkpoint is not None
+        where = f"; its last checkpoint is of step {summary.checkpoint}" if known else ", before its first checkpoint"
         return State.LOST, f"Its worker process is gone without a word{where}."
     quiet = now - (summary.last or now)
     if state is not State.QUEUED and quiet > QUIET_SECONDS:
@@ -193,20 +193,18 @@ def judge(summary: Summary, lock_held: bool, now: float) -> tuple[State, str]:
 
 def _add(summary: Summary, event: Event) -> Summary:
     kind, moment = event["kind"], event["time"]
-    summary = replace(summary, last=moment)
     state = _BEGUN.get(kind)
     if kind == "queued":
-        device = str(event.get("device") or summary.device)
-        created = moment if summary.created is None else summary.created
-        return replace(
-            summary, state=state, reason="", device=device, created=created, queued=moment, started=None, ended=None
-        )
+        return _add_queued(summary, event)
+    summary = replace(summary, last=moment)
     if kind == "warning":
         return replace(summary, warnings=(*summary.warnings, str(event.get("message", ""))))
     if state is None:
         return summary
     if kind == "started":
-        summary = replace(summary, started=moment, device=str(event.get("device") or summary.device))
+        begun = moment if summary.started is None else summary.started
+        device = str(event.get("device") or summary.device)
+        summary = replace(summary, started=begun, leg=moment, device=device)
     elif kind == "step":
         summary = replace(summary, latest={name: event.get(name) for name in _FACTS})
     elif kind == "checkpoint":
@@ -221,9 +219,29 @@ def _add(summary: Summary, event: Event) -> Summary:
     return replace(summary, state=state)
 
 
+def _add_queued(summary: Summary, event: Event) -> Summary:
+    """A job is asked for, first or once more: what it worked before is added up."""
+    moment, before = event["time"], summary
+    end = before.ended or before.last
+    leg = 0.0 if before.leg is None or end is None else max(0.0, end - before.leg)
+    return replace(
+        before,
+        state=State.QUEUED,
+        reason="",
+        device=str(event.get("device") or before.device),
+        created=moment if before.created is None else before.created,
+        queued=moment,
+        leg=None,
+        worked=before.worked + leg,
+        ended=None,
+        last=moment,
+    )
+
+
 def _add_dev(summary: Summary, event: Event) -> Summary:
     value, stage = event.get("spearman"), event.get("stage")
-    if not isinstance(value, int | float):
+    # At step 0 nothing was trained yet, and nothing of it is ever saved.
+    if not isinstance(value, int | float) or event.get("step") == 0:
         return summary
     best = summary.dev_spearman if stage == summary.dev_stage else None
     return replace(summary, dev_spearman=value if best is None else max(best, value), dev_stage=stage)

@@ -30,7 +30,9 @@ class Job:
         device: "cpu", "cuda:0", "cuda:0,cuda:1", "mps" or "auto".
         created: When it was first asked for.
         queued: When it was last asked for (first, or to resume).
-        started: When its worker began to work.
+        started: When its worker first began to work.
+        leg: When its worker last began to work; None while it waits for its turn.
+        worked: Seconds worked before that, by workers that were stopped, failed or were lost.
         ended: When it finished, failed, was stopped or last said something.
         step: Steps done.
         steps: Steps in all.
@@ -55,6 +57,8 @@ class Job:
     created: float | None
     queued: float | None
     started: float | None
+    leg: float | None
+    worked: float
     ended: float | None
     step: int | None
     steps: int | None
@@ -73,6 +77,12 @@ class Job:
     def alive(self) -> bool:
         """Whether it waits or works."""
         return self.state in ALIVE
+
+    def took(self, now: float) -> float | None:
+        """Returns the seconds it has worked until `now`, or worked in all, waits left out; None if it has not begun."""
+        if self.started is None:
+            return None
+        return self.worked + (0.0 if self.leg is None else max(0.0, (self.ended or now) - self.leg))
 
 
 class JobReader:
@@ -160,6 +170,8 @@ def _job(paths: JobPaths, summary: Summary, config: Mapping[str, Any] | None, he
         created=summary.created,
         queued=summary.queued,
         started=summary.started,
+        leg=summary.leg,
+        worked=summary.worked,
         ended=None if state in ALIVE else (summary.ended or summary.last),
         step=latest.get("step"),
         steps=latest.get("steps"),

@@ -125,7 +125,7 @@ def duration(seconds: float | None) -> str:
 
 def took(job: Job, now: float) -> float | None:
     """Returns how long a run has worked, or did, in seconds; None if it has not begun."""
-    return None if job.started is None else (job.ended or now) - job.started
+    return job.took(now)
 
 
 def spearman(value: float | None) -> str:

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer.jobs import events
-from explorer.jobs.events import State, append, read, state_of, summarize
+from explorer.jobs.events import State, append, judge, read, summarize
 
 STARTED = [{"kind": "queued", "device": "cpu"}, {"kind": "started", "device": "cpu", "pid": 7}]
 RUNNING = [*STARTED, {"kind": "step", "step": 4, "steps": 9, "loss": 0.5}]
@@ -88,19 +87,43 @@ def test_append_writes_plain_json_whatever_the_numbers_are(tmp_path: Path) -> No
         ([*RUNNING, {"kind": "finished"}], False, State.FINISHED),
     ],
 )
-def test_state_of(told: list[dict], held: bool, state: State) -> None:
-    assert state_of(diary(*told), held, now=20.0)[0] is state
+def test_judge(told: list[dict], held: bool, state: State) -> None:
+    assert judge(summarize(diary(*told)), held, now=20.0)[0] is state
 
 
-def test_state_of_gives_the_reason() -> None:
+def test_judge_gives_the_reason() -> None:
+    def reason(held: bool, now: float, *told: dict[str, Any]) -> str:
+        return judge(summarize(diary(*told)), held, now)[1]
+
     checkpoint = {"kind": "checkpoint", "step": 40}
-    assert state_of(diary(*RUNNING, {"kind": "failed", "reason": "why"}), False, 9.0)[1] == "why"
-    assert state_of(diary(*RUNNING, checkpoint), False, 9.0)[1] == (
+    assert reason(False, 9.0, *RUNNING, {"kind": "failed", "reason": "why"}) == "why"
+    assert reason(False, 9.0, *RUNNING, checkpoint) == (
         "Its worker process is gone without a word; its last checkpoint is of step 40."
     )
-    assert state_of(diary(*RUNNING), True, 9.0)[1] == ""
-    assert "No news for 20 minutes" in state_of(diary(*RUNNING), True, 1202.0)[1]
-    assert state_of(diary(*RUNNING, {"kind": "failed", "reason": "why"}, *STARTED), True, 9.0)[1] == ""
+    assert reason(False, 9.0, *RUNNING) == "Its worker process is gone without a word, before its first checkpoint."
+    assert reason(True, 9.0, *RUNNING) == ""
+    assert "No news for 20 minutes" in reason(True, 1202.0, *RUNNING)
+    assert reason(True, 9.0, *RUNNING, {"kind": "failed", "reason": "why"}, *STARTED) == ""
+
+
+def test_the_best_dev_score_is_never_that_of_what_was_not_trained_yet() -> None:
+    told = diary(*STARTED, {"kind": "dev", "step": 0, "spearman": 0.9})
+    assert summarize(told).dev_spearman is None
+    trained = diary({"kind": "dev", "step": 5, "spearman": 0.7}, {"kind": "dev", "step": 10, "spearman": 0.6})
+    assert summarize([*told, *trained]).dev_spearman == 0.7
+
+
+def test_what_a_resumed_job_worked_is_all_its_legs_and_not_the_waits() -> None:
+    def at(time: float, kind: str, **facts: Any) -> dict[str, Any]:
+        return {"time": time, "kind": kind, **facts}
+
+    told = [at(0, "queued"), at(10, "started"), at(110, "step", step=1), at(120, "stopped")]
+    told += [at(500, "queued"), at(600, "started"), at(640, "step", step=2)]
+    whole = summarize(told)
+    assert (whole.created, whole.started, whole.leg, whole.worked) == (0, 10, 600, 110)
+    assert summarize([*told, at(900, "queued")]).worked == 150  # lost: until it was last heard of
+    assert summarize([*told, at(900, "queued"), at(950, "queued")]).worked == 150
+    assert whole == summarize(told[3:], summarize(told[:3]))
 
 
 def test_summarize_in_parts_is_summarize_at_once() -> None:
@@ -123,4 +146,4 @@ def test_summarize_in_parts_is_summarize_at_once() -> None:
 def test_summarize_takes_long_diaries() -> None:
     summary = summarize(diary(*STARTED, *({"kind": "step", "step": step} for step in range(20_000))))
     assert summary.latest["step"] == 19_999
-    assert events.judge(summary, True, 20_010.0)[0] is State.RUNNING
+    assert judge(summary, True, 20_010.0)[0] is State.RUNNING
