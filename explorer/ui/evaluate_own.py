@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -15,7 +14,7 @@ from explorer.ui import evaluate_tables as tables
 from explorer.ui import evaluate_text
 from explorer.ui.background import Background
 from explorer.ui.cards import message, notice, working
-from explorer.ui.downloads import csv_button
+from explorer.ui.downloads import csv_button, write_file
 from explorer.ui.errors import for_person
 from explorer.ui.html import Html, tag
 from explorer.ui.page import BARE, PRIVATE, Page
@@ -96,9 +95,7 @@ def show(page: Page, found: OwnTable) -> Html:
 
 def example_file() -> str:
     """Returns a file of ten pairs written for this page."""
-    path = Path(tempfile.mkdtemp(prefix="explorer-")) / "example.csv"
-    path.write_text(EXAMPLE, encoding="utf-8")
-    return str(path)
+    return str(write_file(EXAMPLE.encode("utf-8"), "example.csv"))
 
 
 def _work(page: Page, path: Path, rows: int, progress: Callable[[int, int], None]) -> OwnTable:

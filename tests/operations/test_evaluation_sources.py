@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pandas as pd
 import pytest
 from loopback_hub import LoopbackHub
 
+from explorer.cli import main
 from explorer.data.sts_tasks import TASKS, read_task
 from explorer.encoders.registry import Registry
 from explorer.errors import DataError, EncoderError
@@ -48,6 +50,15 @@ def test_an_encoder_and_the_table_of_the_hub_are_evaluated(
     assert add_encoder(registry, hub_encoder).name == names[0]
     assert served.requests == []
     assert len(registry.scan()[0]) == 2
+
+
+def test_the_command_line_evaluates_what_only_the_hub_has(
+    registry: Registry, served: LoopbackHub, hub_encoder: str, capsys: pytest.CaptureFixture
+) -> None:
+    assert main(["evaluate", "--encoders", hub_encoder, "--hub", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (row["encoder"], row["task"], row["n"]) == ("tiny-lab--mean-encoder", "stsb", 12)
+    assert row["interval"][0] <= row["spearman"] <= row["interval"][1]
 
 
 def test_an_encoder_of_another_folder_is_added_alone(
