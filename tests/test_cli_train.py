@@ -69,10 +69,12 @@ def test_train_detached_then_every_act(
     assert renamed["id"] == "yours"
     (exported,) = out(capsys, "jobs", "export", "yours", "--output", str(tmp_path))
     assert Path(exported["archive"]).is_file()
+    (counted.runs_folder / ".tables" / "of-nobody").mkdir(parents=True)
     assert main(["jobs", "delete", "yours"]) == 2
     assert "Add --yes" in capsys.readouterr().err
     assert out(capsys, "jobs", "delete", "yours", "--yes") == [{"id": "yours", "deleted": True}]
     assert out(capsys, "jobs", "list") == []
+    assert not list((counted.runs_folder / ".tables").iterdir())
 
 
 def test_jobs_stop_and_resume(counted: Jobs, capsys: pytest.CaptureFixture[str]) -> None:

@@ -31,7 +31,11 @@ def add(commands: Any) -> None:
     show.add_argument("--lines", type=int, default=20, help="of the log (20)")
     _act(acts, "follow", _follow, "print what a job tells until it ends")
     _act(acts, "stop", _stop, "end a job and all its processes; it keeps its last checkpoint")
-    _act(acts, "resume", _resume, "go on from the last checkpoint of a job that failed, was stopped or is lost")
+    resume = _act(
+        acts, "resume", _resume, "go on from the last checkpoint of a job that failed, was stopped or is lost"
+    )
+    # Also taken in front of the act; a default here would undo it.
+    resume.add_argument("--hub", action="store_true", default=argparse.SUPPRESS, help="let it download its backbone")
     rename = _act(acts, "rename", _rename, "give an ended job and its encoder another name")
     rename.add_argument("new", help="small letters, digits and hyphens")
     export = _act(acts, "export", _export, "write a finished job's encoder as a zip archive")
@@ -133,7 +137,10 @@ def _delete(jobs: Jobs, options: argparse.Namespace) -> None:
             raise SettingError(f"Add --yes to delete {job.id} with its encoder and checkpoints.")
         if input(f"Delete {job.id} with its encoder and checkpoints? [y/N] ").strip().lower() not in ("y", "yes"):
             raise SettingError("Nothing was deleted.")
+    from explorer.operations.training_request import drop_tables
+
     jobs.delete(job.id)
+    drop_tables(jobs.runs_folder, [left.config for left in jobs.list()])
     if options.json:
         print_rows([{"id": job.id, "deleted": True}], True)
     else:

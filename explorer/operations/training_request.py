@@ -13,16 +13,18 @@ from enum import StrEnum
 from itertools import count
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
+from explorer.data.examples import SAMPLE_NLI, SAMPLE_PAIRS
 from explorer.encoders.registry import EncoderInfo
-from explorer.errors import DataError, SettingError
+from explorer.errors import DataError, SettingError, TrainingError
+from explorer.hub import is_repository_id
 from explorer.jobs.manager import Jobs
 from explorer.operations.jobs import submit, submit_seeds
-from explorer.paths import ASSETS, hub_allowed
+from explorer.paths import hub_allowed
 from explorer.training.config import LABELS, Objective, TrainConfig
-from explorer.training.presets import NLI_TABLES, SAMPLE_PAIRS
+from explorer.training.presets import NLI_TABLES
 
-SAMPLE_NLI = ASSETS / "sample_nli.tsv"
 MOST_SEEDS = 5
 MOST_ROWS = 200_000
 # What a form may set beside backbone, sentence layer, objective and tables.
@@ -31,6 +33,7 @@ SETTINGS = tuple(item.name for item in fields(TrainConfig) if item.name not in _
 _LABELLED = (Objective.NLI, Objective.TRIPLET, Objective.RANKING)
 Progress = Callable[[int, int], None]
 _TABLES_FOLDER = ".tables"
+_TABLES = ("train", "nli", "dev")
 _HUB_TABLES = {"graded": "stsb", "labelled": "all-nli"}
 
 
@@ -53,7 +56,8 @@ class Request:
         pooling: See TrainConfig.
         objective: See TrainConfig.
         source: One of Source.
-        uploads: For Source.UPLOAD and Source.SAME the tables' paths, by "train", "nli" and "dev".
+        uploads: For Source.UPLOAD and Source.SAME the tables' paths, by "train", "nli" and "dev"; for Source.SAME also
+            "test", the one scored at the end.
         name: Of the run; empty to have one made up.
         seeds: How many runs, each with the next seed.
         settings: Values of SETTINGS; what is missing takes its default.
@@ -101,7 +105,7 @@ def start_runs(jobs: Jobs, config: TrainConfig, request: Request, data: Path | N
         jobs: Where to.
         config: What `config_of` made of the request.
         request: The request.
-        data: See config_of; its STSb test pairs are scored once, at the end.
+        data: See config_of.
 
     Raises:
         TrainingError: A name cannot be used or is taken, or nothing can be written.
@@ -111,12 +115,22 @@ def start_runs(jobs: Jobs, config: TrainConfig, request: Request, data: Path | N
             name: str(keep_table(Path(path), jobs.runs_folder)) for name, path in _used(config, request)
         }
         config = replace(config, **kept)
-    test = data / "stsb" / "test.tsv" if data is not None and request.source == Source.DATA else None
-    options = {"test": str(test)} if test is not None and test.is_file() else {}
+    test = table_at_end(request, data)
     if request.seeds == 1:
-        return [submit(jobs, config, name=request.name or None, **options)]
+        return [submit(jobs, config, name=request.name or None, test=test)]
     seeds = range(config.seed, config.seed + request.seeds)
-    return submit_seeds(jobs, config, seeds, name=request.name or None, **options)
+    return submit_seeds(jobs, config, seeds, name=request.name or None, test=test)
+
+
+def table_at_end(request: Request, data: Path | None) -> str:
+    """Returns the table of graded pairs that a run scores once, after everything is decided; empty for none.
+
+    Of a data folder it is STSb's test pairs, of a run that is repeated the one it had.
+    """
+    if request.source == Source.SAME:
+        return request.uploads.get("test", "")
+    found = data / "stsb" / "test.tsv" if data is not None and request.source == Source.DATA else None
+    return str(found) if found is not None and found.is_file() else ""
 
 
 def free_name(jobs: Jobs, stem: str) -> str:
@@ -125,21 +139,41 @@ def free_name(jobs: Jobs, stem: str) -> str:
 
 
 def keep_table(path: Path, runs: Path) -> Path:
-    """Copies a table to where it stays as long as a run uses it; equal files share a copy."""
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-    target = runs / _TABLES_FOLDER / digest / path.name
-    if not target.exists():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, target)
+    """Copies a table to where it stays as long as a run uses it, whole or not at all; equal files share a copy.
+
+    Raises:
+        TrainingError: It cannot be copied, as onto a full disk.
+    """
+    aside = None
+    try:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+        target = runs.resolve() / _TABLES_FOLDER / digest / path.name
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            aside = target.with_name(f".{uuid4().hex}")
+            shutil.copyfile(path, aside)
+            aside.replace(target)
+    except OSError as error:
+        if aside is not None:
+            aside.unlink(missing_ok=True)
+        raise TrainingError(f"{path.name} cannot be kept in {str(runs)!r}: {error.strerror or error}.") from error
     return target
 
 
 def drop_tables(runs: Path, configs: Sequence[Mapping[str, Any]]) -> None:
-    """Removes the copied tables that none of these configurations names."""
-    used = {str(Path(str(config.get(name) or "")).parent) for config in configs for name in ("train", "nli", "dev")}
-    for folder in (runs / _TABLES_FOLDER).glob("*"):
-        if str(folder) not in used:
-            shutil.rmtree(folder, ignore_errors=True)
+    """Removes the copied tables that none of these configurations names; none at all while one of them is unknown.
+
+    Args:
+        runs: The folder of the runs.
+        configs: Of all of them; empty for one that cannot be read.
+    """
+    if not all(configs):
+        return
+    folder = runs.resolve() / _TABLES_FOLDER
+    used = {Path(str(config.get(name) or "")).resolve().parent for config in configs for name in _TABLES}
+    for kept in folder.glob("*"):
+        if kept not in used:
+            shutil.rmtree(kept, ignore_errors=True)
 
 
 def named_backbone(backbone: str, infos: Sequence[EncoderInfo]) -> str | None:
@@ -159,9 +193,8 @@ def _backbone(asked: str, infos: Sequence[EncoderInfo]) -> dict[str, str]:
     folder = Path(asked).expanduser()
     if folder.is_dir():
         return {"backbone": str(folder.resolve())}
-    is_hub_id = asked.count("/") <= 1 and not asked.startswith((".", "/", "~"))
-    if not is_hub_id:
-        raise SettingError(f"There is no folder {asked[:120]!r}; check the path.")
+    if not is_repository_id(asked):
+        raise SettingError(f"There is no folder {asked[:120]!r}, and a hub id is of the form owner/name; check it.")
     if not hub_allowed():
         raise SettingError(
             f"{asked[:120]!r} is no encoder and no folder here, and the hub is switched off; start the explorer with "
@@ -179,8 +212,8 @@ def _tables(request: Request, data: Path | None, progress: Progress | None) -> d
     if request.source == Source.SAME:
         if not {"train", "dev"} <= set(request.uploads):
             raise SettingError("There is no run whose tables could be used again; choose another source.")
-        same = dict(request.uploads)
-        return same if objective == Objective.NLI_STS else {name: same[name] for name in ("train", "dev")}
+        needed = _TABLES if objective == Objective.NLI_STS else ("train", "dev")
+        return {name: request.uploads[name] for name in needed if name in request.uploads}
     tables = _hub(objective, progress) if request.source == Source.HUB else _shipped(request.source, data, objective)
     graded, labelled, dev = tables
     if objective in _LABELLED:

@@ -1,0 +1,78 @@
+"""What is asked for on a form becomes runs whose tables stay as long as a run needs them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from explorer.errors import SettingError, TrainingError
+from explorer.operations.training_request import Request, Source, config_of, drop_tables, keep_table, table_at_end
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.tsv"
+    path.write_text("sentence1\tsentence2\tscore\nA cat.\tA dog.\t2\n")
+    return path
+
+
+def test_drop_tables_keeps_what_a_run_names_by_whatever_way(
+    tmp_path: Path, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "runs").symlink_to(tmp_path / "disk")
+    monkeypatch.chdir(tmp_path)
+    for runs in (tmp_path / "runs", Path("runs")):
+        kept = keep_table(table, runs)
+        assert kept.is_absolute() and kept.is_relative_to(tmp_path / "disk")
+        for used in (kept, tmp_path / "runs" / kept.relative_to(tmp_path / "disk")):
+            drop_tables(runs, [{"train": str(used)}])
+            assert kept.read_text() == table.read_text()
+
+
+def test_drop_tables_drops_what_none_names_but_nothing_while_one_cannot_be_read(tmp_path: Path, table: Path) -> None:
+    kept = keep_table(table, tmp_path)
+    drop_tables(tmp_path, [{"train": "other.tsv"}, {}])
+    assert kept.is_file()
+    drop_tables(tmp_path, [{"train": "other.tsv"}])
+    assert not kept.exists()
+
+
+def test_a_table_is_kept_whole_or_not_at_all(tmp_path: Path, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def half(source: Path, target: Path) -> None:
+        target.write_bytes(source.read_bytes()[:40])
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr(shutil, "copyfile", half)
+        with pytest.raises(TrainingError, match="mine.tsv cannot be kept in .*: No space left on device"):
+            keep_table(table, tmp_path / "runs")
+    assert not [path for path in (tmp_path / "runs").rglob("*") if path.is_file()]
+    assert keep_table(table, tmp_path / "runs").read_text() == table.read_text()
+
+
+def test_table_at_end_is_the_test_split_of_a_data_folder_or_what_a_run_had(tmp_path: Path) -> None:
+    def asked(source: Source, **uploads: str) -> Request:
+        return Request("bert-mean", "mean", "sts", source=source.value, uploads=uploads)
+
+    assert table_at_end(asked(Source.DATA), tmp_path) == table_at_end(asked(Source.DATA), None) == ""
+    (tmp_path / "stsb").mkdir()
+    (tmp_path / "stsb" / "test.tsv").write_text("")
+    assert table_at_end(asked(Source.DATA), tmp_path) == str(tmp_path / "stsb" / "test.tsv")
+    assert table_at_end(asked(Source.SAMPLE), tmp_path) == ""
+    assert table_at_end(asked(Source.SAME, train="a.tsv", dev="b.tsv", test="c.tsv"), tmp_path) == "c.tsv"
+
+
+def test_a_repeated_run_takes_its_own_tables(tmp_path: Path) -> None:
+    uploads = {"train": "a.tsv", "dev": "b.tsv", "test": "c.tsv"}
+    config = config_of(Request(str(tmp_path), "mean", "sts", source="same", uploads=uploads), [], None)
+    assert (config.train, config.dev, config.nli) == ("a.tsv", "b.tsv", "")
+
+
+@pytest.mark.parametrize("backbone", ["bert-base-uncased", "/no/such/folder", "a/b/c"])
+def test_what_is_neither_folder_nor_hub_id_is_refused_at_once(backbone: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+    with pytest.raises(SettingError, match="There is no folder .* owner/name"):
+        config_of(Request(backbone, "mean", "sts"), [], None)
