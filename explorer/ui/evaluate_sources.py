@@ -68,7 +68,10 @@ def add_for_page(run: EvaluationRun, boxes: Boxes, asked: str, ticked: list[str]
             yield work.status(), gr.skip()
         info = work.result()
     choices = boxes(run)
-    yield notice(f"{info.name} is in the list: {info.backbone}."), gr.CheckboxGroup(choices, value=[*ticked, info.name])
+    yield (
+        notice(f"{info.name} is in the list: {info.backbone}."),
+        gr.CheckboxGroup(choices, value=list(dict.fromkeys([*ticked, info.name]))),
+    )
 
 
 @for_person(lambda text, *_: message(text))
