@@ -65,7 +65,7 @@ TABS = {
     "filters": ("Filters", "#layers-plot .heatmaplayer"),
     "map": ("Map", ".map-face canvas"),
     "evaluate": ("Evaluate", "#evaluate"),
-    "train": ("Train", "#train-history > *"),
+    "train": ("Train", "#train-history [data-stamp]"),
 }
 
 

@@ -177,7 +177,7 @@ def test_the_tab_fits_a_telephone(app: App, browser: Browser) -> None:
     page = open_page(browser, f"{app.address}/?tab=train", color_scheme="dark")
     page.set_viewport_size({"width": 390, "height": 844})
     for name in ("Runs", "Your own", "Compare runs"):
-        page.locator("#train-parts").get_by_role("tab", name=name).click()
+        page.locator("#train-parts").get_by_role("tab", name=name, exact=True).click()
         page.wait_for_timeout(300)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.close()
