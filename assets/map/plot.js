@@ -2,7 +2,7 @@
 // Canvas and SVG alone, so it needs no WebGL.
 
 const SHAPES = ["circle", "square", "triangle", "diamond"];
-const DIM = 0.2;
+const DIM = 0.26;
 
 /** Makes an element: tag, attributes (or properties such as onclick), children; text is never read as markup. */
 function make(tag, attributes = {}, ...children) {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import gradio as gr
@@ -96,12 +97,12 @@ def draw_maps(desk: MapDesk, session: str, *controls: Any) -> Iterator[Shown]:
 
 
 @for_person(on_error)
-def open_maps(desk: MapDesk, session: str, key: str | None, *controls: Any) -> Iterator[Shown]:
-    """Yields the maps that the page's address names if they are still in memory, else makes those of the controls."""
+def open_maps(desk: MapDesk, session: str, key: str | None, wanted: Wanted) -> Iterator[Shown]:
+    """Yields the maps that the page's address names if they are still in memory, else makes those that are wanted."""
     if desk.has(key):
         yield _shown(desk, str(key), notice("These are the maps drawn before."))
     else:
-        yield from _draw(desk, session, Wanted(*controls))
+        yield from _draw(desk, session, wanted)
     desk.worker.warm()
 
 
@@ -192,8 +193,9 @@ def _open(desk: MapDesk) -> Any:
         if already:
             yield (True, *Shown())
             return
-        key = from_address(request, "maps")
-        for shown in open_maps(desk, str(request.session_hash), key, *controls):
+        # The controls may not have their values from the address yet.
+        wanted = replace(Wanted(*controls), **map_controls.from_page(desk, request))
+        for shown in open_maps(desk, str(request.session_hash), from_address(request, "maps"), wanted):
             yield (True, *shown)
 
     return opened

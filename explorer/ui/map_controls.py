@@ -18,6 +18,8 @@ from explorer.ui.errors import for_person
 from explorer.ui.map_desk import FILE, LINES, MOST_NEIGHBOURS, SAMPLE, MapDesk
 from explorer.ui.page import BARE, PRIVATE, from_address, remember_in_address
 
+_FIELDS = ("encoders", "method", "neighbours", "min_dist", "metric", "seed", "k", "most")
+# What the address calls them, after the key of the maps.
 _NAMES = ("maps", "map_encoders", "method", "n_neighbors", "min_dist", "metric", "seed", "k", "most")
 
 
@@ -77,7 +79,7 @@ def place(desk: MapDesk) -> Controls:
 
 def _file_fields() -> tuple[gr.Row, gr.File, gr.Dropdown, gr.Dropdown]:
     with gr.Row(visible=False, elem_id="map-file-row") as row, gr.Column():
-        file = gr.File(label="File of sentences", file_types=list(CORPUS_SUFFIXES), height=110, elem_id="map-file")
+        file = gr.File(label="File of sentences", file_types=list(CORPUS_SUFFIXES), height=150, elem_id="map-file")
         with gr.Row():
             column = gr.Dropdown([], label="Column of sentences", elem_id="map-column", interactive=True)
             label = gr.Dropdown([], label="Column of labels, for colours", elem_id="map-label", interactive=True)
@@ -121,30 +123,37 @@ def remember() -> str:
 
 def restore(desk: MapDesk, request: gr.Request | None) -> tuple[Any, ...]:
     """Returns the remembered components as the page's address has them; what it does not name or misspells stays."""
+    names = [info.name for info in desk.registry.encoders()]
+    asked = from_page(desk, request)
+    boxes = gr.CheckboxGroup(choices=names, value=asked.get("encoders", names))
+    return boxes, *(asked.get(field, gr.skip()) for field in _FIELDS[1:])
+
+
+def from_page(desk: MapDesk, request: gr.Request | None) -> dict[str, Any]:
+    """Returns what the page's address says of the fields of Wanted; what it does not name or misspells is left out."""
     asked = {name: from_address(request, name) for name in _NAMES}
     names = [info.name for info in desk.registry.encoders()]
-    wanted = [name for name in names if name in (asked["map_encoders"] or "").split(",")] or names
     number = partial(_number, asked)
-    most = number("most", int, list(desk.caps))
-    return (
-        gr.CheckboxGroup(choices=names, value=wanted),
-        _one_of(asked["method"], [value for _, value in text.METHODS]),
-        number("n_neighbors", int, range(2, 201)),
-        number("min_dist", float, None),
-        _one_of(asked["metric"], [value for _, value in text.METRICS]),
-        number("seed", int, None),
-        number("k", int, range(1, MOST_NEIGHBOURS + 1)),
-        most,
-    )
+    found = {
+        "encoders": [name for name in names if name in (asked["map_encoders"] or "").split(",")] or None,
+        "method": _one_of(asked["method"], [value for _, value in text.METHODS]),
+        "neighbours": number("n_neighbors", int, range(2, 201)),
+        "min_dist": number("min_dist", float, None),
+        "metric": _one_of(asked["metric"], [value for _, value in text.METRICS]),
+        "seed": number("seed", int, None),
+        "k": number("k", int, range(1, MOST_NEIGHBOURS + 1)),
+        "most": number("most", int, desk.caps),
+    }
+    return {field: value for field, value in found.items() if value is not None}
 
 
-def _one_of(value: str | None, choices: Sequence[str]) -> Any:
-    return value if value in choices else gr.skip()
+def _one_of(value: str | None, choices: Sequence[str]) -> str | None:
+    return value if value in choices else None
 
 
 def _number(asked: dict[str, str | None], name: str, kind: type, allowed: Any) -> Any:
     try:
         value = kind(asked[name] or "")
     except ValueError:
-        return gr.skip()
-    return value if allowed is None or value in allowed else gr.skip()
+        return None
+    return value if allowed is None or value in allowed else None
