@@ -167,7 +167,7 @@ def _seeds(text: str) -> Iterator[int]:
 
 
 def _train_here(config: TrainConfig, options: argparse.Namespace) -> None:
-    from explorer.operations.jobs import local_backbone
+    from explorer.operations.jobs import local_backbone, saved_scores
     from explorer.operations.train import fine_tune
 
     config = replace(config, backbone=local_backbone(config.backbone))
@@ -175,7 +175,9 @@ def _train_here(config: TrainConfig, options: argparse.Namespace) -> None:
     if result.stopped:
         print(f"Stopped; the same command with --resume goes on from {config.output}.", file=sys.stderr)
     else:
-        print(f"Saved {config.output}: dev Spearman {100 * (result.dev_spearman or 0):.2f}.", file=sys.stderr)
+        dev = saved_scores(Path(config.output))["dev_spearman"]
+        shown = "is undefined" if dev is None else f"{100 * dev:.2f}"
+        print(f"Saved {config.output}: dev Spearman {shown}.", file=sys.stderr)
 
 
 def _distill(options: argparse.Namespace) -> None:

@@ -84,20 +84,21 @@ def fetch_model(repository: str, *, progress: Progress | None = None, revision: 
 
 
 def backbone_folder(backbone: str | Path, progress: Progress | None = None) -> str:
-    """Returns the folder of a backbone: a folder as it is, a hub id fetched; any other text as it is, for loading to refuse.
+    """Returns the folder of a backbone's transformer: in the folder given or, for a hub id, in the one it is fetched to.
+
+    Any other text is returned as it is, for loading to refuse.
 
     Raises:
         EncoderError: The hub has no such repository, or it cannot be fetched.
     """
     name = str(backbone)
-    if Path(name).exists() or not is_repository_id(name):
-        return name
-    try:
-        folder = fetch_model(name, progress=progress)
-    except EncoderError as error:
-        raise EncoderError(f"Backbone {name!r} cannot be loaded: {error}") from error
-    first = folder / "0_Transformer"
-    return str(first if (first / "config.json").is_file() else folder)
+    if is_repository_id(name) and not Path(name).exists():
+        try:
+            name = str(fetch_model(name, progress=progress))
+        except EncoderError as error:
+            raise EncoderError(f"Backbone {name!r} cannot be loaded: {error}") from error
+    first = Path(name, "0_Transformer")
+    return str(first) if (first / "config.json").is_file() else name
 
 
 def _cached(repository: str, revision: str | None) -> Repository:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import time
 import zipfile
@@ -12,7 +13,9 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
+from explorer.encoders.registry import FACTS_FILE
 from explorer.errors import EncoderError, TrainingError
+from explorer.hub import is_repository_id
 from explorer.jobs.commands import command_arguments
 from explorer.jobs.job import Job
 from explorer.jobs.manager import Jobs
@@ -54,11 +57,16 @@ def run_training(
         report: Called with the events of the run.
 
     Returns:
-        The encoder's scores; None if a signal stopped the run.
+        The encoder's scores, measured as it was stored; None if a signal stopped the run.
 
     Raises:
         ExplorerError: See operations.train.fine_tune.
     """
+    from explorer.training.export import recover_folder
+
+    recover_folder(paths.encoder)
+    if (paths.encoder / "modules.json").is_file() and not paths.checkpoints.exists():
+        return saved_scores(paths.encoder)  # it was stopped after its encoder was in place, before it could say so
     wanted = config_of_job(paths, config)
     wanted = replace(wanted, backbone=local_backbone(wanted.backbone, _told(report)))
     from explorer.operations.train import fine_tune
@@ -72,7 +80,15 @@ def run_training(
         resume=(paths.checkpoints / DATA_FILE).is_file(),
         report=report,
     )
-    return None if result.stopped else {"dev_spearman": result.dev_spearman}
+    return None if result.stopped else saved_scores(paths.encoder)
+
+
+def saved_scores(folder: Path) -> dict[str, float | None]:
+    """Returns what an encoder's facts say it scores, as it was stored: its dev Spearman, in [-1, 1]."""
+    path = folder / FACTS_FILE
+    figures = json.loads(path.read_text(encoding="utf-8"))["scores"] if path.is_file() else {}
+    dev = next((figures[name] for name in ("stsb_dev_spearman", "dev_spearman") if name in figures), None)
+    return {"dev_spearman": None if dev is None else dev / 100}
 
 
 def config_of_job(paths: JobPaths, config: Mapping[str, Any]) -> TrainConfig:
@@ -88,7 +104,7 @@ def config_of_job(paths: JobPaths, config: Mapping[str, Any]) -> TrainConfig:
 
 
 def local_backbone(backbone: str, progress: Callable[[int, int], None] | None = None) -> str:
-    """Returns the folder of a backbone: its own, or for a hub id the one it is downloaded to, unless it is there already.
+    """Returns the folder of a backbone, as encoders.hub.backbone_folder does, and refuses what is neither folder nor id.
 
     Args:
         backbone: A folder or a hub id.
@@ -97,13 +113,11 @@ def local_backbone(backbone: str, progress: Callable[[int, int], None] | None = 
     Raises:
         EncoderError: There is no such folder, and it is no hub id that can be fetched.
     """
-    if Path(backbone).exists():
-        return backbone
-    if backbone.startswith((".", "/", "~")) or backbone.count("/") != 1:
+    if not Path(backbone).exists() and not is_repository_id(backbone):
         raise EncoderError(f"There is no folder {backbone[:120]!r}, and a hub id is of the form owner/name; check it.")
-    from explorer.encoders.hub import fetch_model
+    from explorer.encoders.hub import backbone_folder
 
-    return str(fetch_model(backbone, progress=progress))
+    return backbone_folder(backbone, progress)
 
 
 def submit(jobs: Jobs, config: TrainConfig, *, name: str | None = None, test: str = "", devices: str = "") -> str:

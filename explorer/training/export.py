@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+import signal
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -68,13 +71,22 @@ def put_in_place(aside: Path, folder: Path, files: Mapping[str, str]) -> None:
 
 
 def replace_folder(aside: Path, folder: Path) -> None:
-    """Puts `aside` in the place of `folder`."""
-    old = folder.with_name(f".{folder.name}.old")
-    shutil.rmtree(old, ignore_errors=True)
-    if folder.exists():
-        folder.rename(old)
-    aside.rename(folder)
-    shutil.rmtree(old, ignore_errors=True)
+    """Puts `aside` in the place of `folder`; a signal that comes meanwhile is passed over, since all is done then."""
+    old = _old_of(folder)
+    with _undisturbed():
+        if folder.exists():
+            shutil.rmtree(old, ignore_errors=True)
+            folder.rename(old)
+        aside.rename(folder)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def recover_folder(folder: Path) -> None:
+    """Brings `folder` back where `replace_folder` was killed half way; the old one, unless the new one is in its place."""
+    if not folder.exists():
+        with suppress(FileNotFoundError):
+            _old_of(folder).rename(folder)
+    shutil.rmtree(_old_of(folder), ignore_errors=True)
 
 
 def refresh_code(folder: Path) -> None:
@@ -100,6 +112,24 @@ def count_parameters(encoder: SentenceTransformer | CrossEncoder) -> dict[str, i
     if not crossed:
         counts["sentence_layer"] = sum(parameter.numel() for parameter in encoder[1].parameters())
     return counts
+
+
+def _old_of(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.old")
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Passes over the signals that ask to stop; only the main thread may, and only there do they arrive."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
 def _make_portable(folder: Path) -> None:

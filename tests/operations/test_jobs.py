@@ -74,7 +74,7 @@ def test_a_finished_job_is_an_encoder_with_its_card(jobs: Jobs) -> None:
     assert (info.folder / "README.md").read_text().count("# mine") == 1
     assert "--detach" in info.facts["command"]
     assert {"dev_spearman", "test_spearman"} <= set(info.facts["scores"])
-    assert job.scores["dev_spearman"] == pytest.approx(info.facts["scores"]["dev_spearman"] / 100, abs=0.1)
+    assert job.scores["dev_spearman"] == pytest.approx(info.facts["scores"]["dev_spearman"] / 100, abs=1e-6)
     kinds = [event["kind"] for event in jobs.events("mine")]
     assert kinds[:2] == ["queued", "started"]
     assert {"step", "dev", "checkpoint", "saving"} <= set(kinds)
@@ -92,6 +92,15 @@ def test_the_exported_archive_loads_in_plain_sentence_transformers(jobs: Jobs, t
     printed = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
     ours = encode(Registry([jobs.runs_folder]).load("mine"), TEXTS, precision="float32")
     np.testing.assert_allclose(json.loads(printed), ours, atol=1e-5)
+
+
+def test_a_job_that_was_stopped_once_its_encoder_was_in_place_has_finished(jobs: Jobs) -> None:
+    paths = JobPaths(jobs.get("mine").folder)
+    before = (paths.encoder / "model.safetensors").stat().st_mtime_ns
+    told: list[str] = []
+    scores = run_training(paths, jobs.get("mine").config, lambda kind, **_: told.append(kind))
+    assert (scores, told) == (jobs.get("mine").scores, [])
+    assert (paths.encoder / "model.safetensors").stat().st_mtime_ns == before
 
 
 def test_export_refuses_what_has_no_encoder_or_no_place(jobs: Jobs, tmp_path: Path) -> None:
@@ -182,6 +191,9 @@ def test_a_backbone_of_the_hub_is_fetched_with_progress(
 
 def test_local_backbone_takes_folders_and_refuses_what_is_neither(tmp_path: Path) -> None:
     assert local_backbone(str(tmp_path)) == str(tmp_path)
+    (tmp_path / "old" / "0_Transformer").mkdir(parents=True)
+    (tmp_path / "old" / "0_Transformer" / "config.json").write_text("{}")
+    assert local_backbone(str(tmp_path / "old")) == str(tmp_path / "old" / "0_Transformer")
     for backbone in ("/nowhere", "no-such-thing", "a/b/c"):
         with pytest.raises(EncoderError, match="There is no folder"):
             local_backbone(backbone)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,7 +18,7 @@ from sentence_transformers import SentenceTransformer
 from explorer.encoders import cnn_pooling
 from explorer.encoders.encode import encode
 from explorer.encoders.load import load_encoder
-from explorer.training.export import replace_folder, save_encoder
+from explorer.training.export import recover_folder, replace_folder, save_encoder
 
 TEXTS = ["a dog runs", "two men walk in the rain", "the big red ball sleeps ."]
 KINDS = [(family, pooling) for family in ("bert", "albert") for pooling in ("cls", "mean", "cnn")]
@@ -92,4 +94,40 @@ def test_replace_folder_leaves_nothing_behind(tmp_path: Path) -> None:
         (tmp_path / name / "content").write_text(name)
     replace_folder(tmp_path / "new", tmp_path / "x")
     assert (tmp_path / "x" / "content").read_text() == "new"
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+def test_replace_folder_is_not_left_half_done_by_a_signal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("new", "x"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "content").write_text(name)
+    rename, stopped = Path.rename, []
+
+    def disturbed(path: Path, target: Path) -> Path:
+        signal.raise_signal(signal.SIGTERM)
+        return rename(path, target)
+
+    before = signal.signal(signal.SIGTERM, lambda *_: stopped.append("here"))
+    try:
+        monkeypatch.setattr(Path, "rename", disturbed)
+        replace_folder(tmp_path / "new", tmp_path / "x")
+        assert stopped == []
+        signal.raise_signal(signal.SIGTERM)  # from here on it counts again
+        assert stopped == ["here"]
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert (tmp_path / "x" / "content").read_text() == "new"
+
+
+def test_recover_folder_brings_back_what_a_kill_left_aside(tmp_path: Path) -> None:
+    (tmp_path / ".x.old").mkdir()
+    (tmp_path / ".x.old" / "checkpoint").write_text("whole")
+    for _ in range(2):
+        recover_folder(tmp_path / "x")
+        assert [path.name for path in tmp_path.iterdir()] == ["x"]
+        assert (tmp_path / "x" / "checkpoint").read_text() == "whole"
+    shutil.copytree(tmp_path / "x", tmp_path / ".x.old")
+    (tmp_path / "x" / "checkpoint").write_text("new")
+    recover_folder(tmp_path / "x")
+    assert (tmp_path / "x" / "checkpoint").read_text() == "new"
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
