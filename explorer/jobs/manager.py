@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from explorer.errors import TrainingError
 from explorer.jobs import events, locks
@@ -57,10 +58,13 @@ class Jobs:
         Raises:
             TrainingError: The name cannot be used or is taken, or the folder cannot be written.
         """
+        folder = None
         try:
             folder = self._make_folder(config, name)
             file = locks.take(JobPaths(folder).lock)
         except OSError as error:
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)
             raise TrainingError(f"No job can be made in {str(self.runs_folder)!r}: {error.strerror}.") from error
         assert file is not None, "nobody else can hold the lock of a new folder"
         self._start(folder, file, str(config.get("device") or "auto"), config)
@@ -137,9 +141,13 @@ class Jobs:
             TrainingError: There is no such job, it is alive, or it has finished.
         """
         job = self.get(id)
-        if job.state not in RESUMABLE:
-            raise TrainingError(f"{id} is {job.state}; only a job that failed, was stopped or is lost can be resumed.")
+        _check_resumable(id, job.state)
         file = _lock_ended(job, "resumed")
+        try:  # another may have resumed it meanwhile, to its end
+            _check_resumable(id, events.judge(events.summarize(events.read(job.folder)[0]), False, time.time())[0])
+        except TrainingError:
+            os.close(file)
+            raise
         self._start(job.folder, file, str(job.config.get("device") or job.device or "auto"), None)
         return self.get(id)
 
@@ -147,12 +155,15 @@ class Jobs:
         """Removes an ended job with everything in its folder, the encoder too.
 
         Raises:
-            TrainingError: There is no such job, or it is alive.
+            TrainingError: There is no such job, it is alive, or another that has not finished starts from it.
         """
         job = self.get(id)
+        self._check_unused(job, "deleted")
         file = _lock_ended(job, "deleted")
         try:
-            aside = self.runs_folder / f".deleted-{id}-{os.getpid()}"
+            for left in self.runs_folder.glob(".deleted-*"):  # by one that could not be removed whole
+                shutil.rmtree(left, ignore_errors=True)
+            aside = self.runs_folder / f".deleted-{id}-{uuid4().hex[:8]}"
             job.folder.rename(aside)
             shutil.rmtree(aside)
         except OSError as error:
@@ -164,10 +175,12 @@ class Jobs:
         """Gives an ended job, and so its encoder, another name.
 
         Raises:
-            TrainingError: There is no such job, it is alive, or the new name cannot be used or is taken.
+            TrainingError: There is no such job, it is alive, another that has not finished starts from it, or the new name
+                cannot be used or is taken.
         """
         job = self.get(id)
-        target = self.runs_folder / self._free_name(new)
+        target = self.runs_folder / self.check_free(new)
+        self._check_unused(job, "renamed")
         file = _lock_ended(job, "renamed")
         try:
             job.folder.rename(target)
@@ -181,7 +194,7 @@ class Jobs:
         self.runs_folder.mkdir(parents=True, exist_ok=True)
         kind = f"{config.get('objective') or 'job'}-{config.get('pooling') or 'cls'}"
         made_up = f"{kind}-{time.strftime('%m%d-%H%M%S', time.gmtime())}".lower()
-        wanted = self._free_name(name) if name is not None else check_name(made_up)
+        wanted = self.check_free(name) if name is not None else check_name(made_up)
         for number in range(1, 1000):
             folder = self.runs_folder / (wanted if number == 1 else f"{wanted}-{number}")
             try:
@@ -193,12 +206,30 @@ class Jobs:
             return folder
         raise TrainingError(f"There are a thousand runs {wanted!r} already; give the job a name.")
 
-    def _free_name(self, name: str) -> str:
+    def check_free(self, name: str) -> str:
+        """Returns `name` if a new job may have it.
+
+        Raises:
+            TrainingError: It cannot name a job, or is taken by a job or an encoder.
+        """
         check_name(name)
         for root in (self.runs_folder, *encoder_folders()):
             if (root / name).exists() or (root / name).is_symlink():
                 raise TrainingError(f"There is a run or an encoder {name!r} already; choose another name.")
         return name
+
+    def _check_unused(self, job: Job, done: str) -> None:
+        """Refuses to take away what another job was told to start from, as long as that one may still need it."""
+        places = (job.folder, job.folder.resolve())
+        for other in self.list():
+            named = [Path(value) for value in other.config.values() if isinstance(value, str)]
+            if other.id == job.id or other.state is State.FINISHED:
+                continue
+            if any(path.is_relative_to(place) for path in named for place in places):
+                raise TrainingError(
+                    f"{other.id} starts from {job.id} and is {other.state}; let it finish, or delete it, before {job.id} is "
+                    f"{done}."
+                )
 
     def _start(self, folder: Path, file: int, device: str, config: Mapping[str, Any] | None) -> None:
         """Writes what the worker needs and starts it; the worker inherits the lock `file`, this process gives it up."""
@@ -243,12 +274,20 @@ def _tell(folder: Path, kind: str, **facts: Any) -> None:
         events.append(folder, kind, **facts)
 
 
+def _check_resumable(id: str, state: State) -> None:
+    if state not in RESUMABLE:
+        raise TrainingError(f"{id} is {state}; only a job that failed, was stopped or is lost can be resumed.")
+
+
 def _lock_ended(job: Job, done: str) -> int:
     """Returns a descriptor that keeps a worker from starting, once the last one is gone.
 
     A worker that has just told of its end may need a moment to leave.
     """
-    file = None if job.alive else locks.take(JobPaths(job.folder).lock, wait=5.0)
+    try:
+        file = None if job.alive else locks.take(JobPaths(job.folder).lock, wait=5.0)
+    except OSError as error:
+        raise TrainingError(f"{job.id} cannot be {done}: {error.strerror}.") from error
     if job.alive:
         raise TrainingError(f"{job.id} is {job.state}; stop it before it can be {done}.")
     if file is None:

@@ -29,7 +29,7 @@ _STORED = (".safetensors",)
 
 @dataclass(frozen=True)
 class SeedGroup:
-    """Runs that differ in nothing but their seed.
+    """Runs that differ in nothing but their seed, one a seed: the newest that has finished, else the newest.
 
     Args:
         ids: The jobs, the oldest first.
@@ -150,16 +150,29 @@ def submit(jobs: Jobs, config: TrainConfig, *, name: str | None = None, test: st
 def submit_seeds(
     jobs: Jobs, config: TrainConfig, seeds: Sequence[int], *, name: str | None = None, **options: str
 ) -> list[str]:
-    """Starts one job a seed and returns their ids; of several, a name is followed by the seed."""
+    """Starts one job a seed and returns their ids; of several, a name is followed by the seed.
+
+    Raises:
+        TrainingError: See Jobs.submit. No job was started, or the sentence begins with those that were.
+    """
     each = list(dict.fromkeys(seeds))
     names = [f"{name}-seed-{seed}" if name and len(each) > 1 else name for seed in each]
-    return [
-        submit(jobs, replace(config, seed=seed), name=named, **options) for seed, named in zip(each, names, strict=True)
-    ]
+    for named in names:
+        if named:
+            jobs.check_free(named)
+    started: list[str] = []
+    for seed, named in zip(each, names, strict=True):
+        try:
+            started.append(submit(jobs, replace(config, seed=seed), name=named, **options))
+        except TrainingError as error:
+            if not started:
+                raise
+            raise TrainingError(f"{', '.join(started)} started, but none of the seeds after that: {error}") from error
+    return started
 
 
 def seed_groups(jobs: Iterable[Job]) -> list[SeedGroup]:
-    """Returns the groups of two and more jobs that differ in their seed alone, the newest group first."""
+    """Returns the groups of jobs with two and more seeds that differ in their seed alone, the newest group first."""
     groups: dict[str, list[Job]] = {}
     for job in jobs:
         left_out = ("seed", "output", *LABELS)
@@ -230,7 +243,10 @@ def _told(report: Callable[..., None]) -> Callable[[int, int], None]:
 
 
 def _group(same: Sequence[Job]) -> SeedGroup:
-    ordered = sorted(same, key=lambda job: (job.created or 0, job.id))
+    by_seed: dict[int, Job] = {}
+    for job in sorted(same, key=lambda job: (job.scores.get("dev_spearman") is not None, job.created or 0, job.id)):
+        by_seed[int(job.config.get("seed", 0))] = job
+    ordered = sorted(by_seed.values(), key=lambda job: (job.created or 0, job.id))
     figures = [100 * value for job in ordered if (value := job.scores.get("dev_spearman")) is not None]
     return SeedGroup(
         ids=tuple(job.id for job in ordered),

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -167,11 +166,6 @@ def suggested_settings(family: str, objective: str = Objective.STS.value) -> dic
     if objective == Objective.RANKING:
         settings |= {"batch_size": 64}  # the other pairs of the batch are the negatives
     return settings
-
-
-def for_seeds(config: TrainConfig, seeds: Sequence[int]) -> list[TrainConfig]:
-    """Returns one configuration a seed, each with an output of its own: `<output>-seed-<seed>`."""
-    return [replace(config, seed=seed, output=f"{config.output}-seed-{seed}") for seed in dict.fromkeys(seeds)]
 
 
 def _check_kinds(config: TrainConfig) -> None:

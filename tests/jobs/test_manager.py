@@ -301,6 +301,56 @@ def test_delete_and_rename_only_what_has_ended_and_only_within_the_folder(tmp_pa
     assert [path.name for path in jobs.runs_folder.iterdir() if not path.name.startswith(".")] == ["linked"]
 
 
+def test_what_a_run_starts_from_stays_as_long_as_that_run_may_need_it(tmp_path: Path) -> None:
+    jobs = jobs_doing(tmp_path, "count")
+    ended(jobs, jobs.submit(CPU | {"steps": 1}, name="first"))
+    jobs.submit(CPU | {"steps": 400, "backbone": str(tmp_path / "first" / "encoder")}, name="second")
+    for state in ("queued|starting|running", "stopped"):
+        for act in (lambda: jobs.delete("first"), lambda: jobs.rename("first", "other")):
+            with pytest.raises(TrainingError, match=rf"second starts from first and is ({state}); let it finish"):
+                act()
+        if jobs.get("second").alive:
+            jobs.stop("second")
+    jobs.delete("second")
+    assert jobs.rename("first", "other").id == "other"
+    jobs.delete("other")
+
+
+def test_resume_judges_again_once_nobody_else_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = jobs_doing(tmp_path, "count")
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "events.jsonl").write_text('{"time": 1, "kind": "stopped"}\n')
+    take = locks.take
+
+    def slow(path: Path, **options: float) -> int | None:
+        with (folder / "events.jsonl").open("a") as file:
+            file.write('{"time": 2, "kind": "queued"}\n{"time": 3, "kind": "finished"}\n')
+        return take(path, **options)
+
+    monkeypatch.setattr(locks, "take", slow)
+    with pytest.raises(TrainingError, match="mine is finished; only"):
+        jobs.resume("mine")
+    assert not locks.is_held(folder / "lock")
+
+
+def test_delete_clears_what_an_earlier_one_left_and_submit_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = jobs_doing(tmp_path, "count")
+    ended(jobs, jobs.submit(CPU | {"steps": 1}, name="mine"))
+    (tmp_path / ".deleted-mine-1" / "encoder").mkdir(parents=True)
+    jobs.delete("mine")
+
+    def full(path: Path, **_: float) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(locks, "take", full)
+    with pytest.raises(TrainingError, match="No job can be made .*: No space left"):
+        jobs.submit(CPU, name="mine")
+    assert [path.name for path in tmp_path.iterdir()] == [".turn"]
+
+
 def test_log_tail_shows_what_a_terminal_would(tmp_path: Path) -> None:
     folder = tmp_path / "mine"
     folder.mkdir()

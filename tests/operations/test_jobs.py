@@ -153,6 +153,22 @@ def test_several_seeds_are_one_group(tmp_path: Path, config: TrainConfig) -> Non
     (group,) = seed_groups(jobs.list())
     assert (group.ids, group.seeds, group.finished) == (("mine-seed-1", "mine-seed-2"), (1, 2), 2)
     assert (group.mean, group.spread) == (pytest.approx(30), pytest.approx(0))
+    with pytest.raises(TrainingError, match="'mine-seed-2' already"):
+        submit_seeds(jobs, config, [3, 2], name="mine")
+    assert len(jobs.list()) == 3  # none of the two was started
+
+
+def test_a_seed_counts_once_in_its_group(tmp_path: Path) -> None:
+    for number, (seed, end) in enumerate([(42, 0.5), (42, 0.7), (43, 0.8), (42, None)]):
+        folder = tmp_path / f"run-{number}"
+        folder.mkdir()
+        (folder / "config.json").write_text(json.dumps({"seed": seed, "epochs": 1}))
+        events = [{"time": number, "kind": "queued"}]
+        events += [{"time": number, "kind": "finished", "scores": {"dev_spearman": end}}] if end else []
+        (folder / "events.jsonl").write_text("".join(f"{json.dumps(event)}\n" for event in events))
+    (group,) = seed_groups(Jobs(tmp_path).list())
+    assert (group.ids, group.seeds, group.finished) == (("run-1", "run-2"), (42, 43), 2)
+    assert (group.mean, group.spread) == (pytest.approx(75), pytest.approx(50**0.5))
 
 
 def test_submit_makes_paths_absolute_and_keeps_a_hub_id(

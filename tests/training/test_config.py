@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from explorer.errors import SettingError
-from explorer.training.config import CONFIG_FILE, Objective, TrainConfig, for_seeds, suggested_settings
+from explorer.training.config import CONFIG_FILE, Objective, TrainConfig, suggested_settings
 
 CONFIG = TrainConfig("backbone", "cnn", "train.tsv", "dev.tsv", "out", epochs=1.5, seed=3)
 
@@ -101,9 +101,3 @@ def test_suggested_settings_go_slower_with_albert() -> None:
 def test_suggested_settings_are_settings(objective: Objective) -> None:
     nli = {"nli": "nli.tsv"} if objective is Objective.NLI_STS else {}
     replace(CONFIG, objective=objective.value, **nli, **suggested_settings("albert", objective))
-
-
-def test_for_seeds_gives_each_seed_its_own_output() -> None:
-    one, two = for_seeds(CONFIG, [1, 2, 1])
-    assert (one.seed, one.output, two.output) == (1, "out-seed-1", "out-seed-2")
-    assert replace(two, seed=3, output="out") == CONFIG
