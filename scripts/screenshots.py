@@ -68,6 +68,10 @@ TABS = {
     "train": ("Train", "#train-history [data-stamp]"),
 }
 
+# Tabs whose first screen is shown from further down than the page's top.
+AT_TOP = {"map": ".map-tools"}
+SCROLL = "(element) => window.scrollTo(0, element.getBoundingClientRect().top + window.scrollY - 16)"
+
 
 def photograph(
     browser: Browser, address: str, tab: str, mode: str, width: int, path: Path, *, whole: bool = False
@@ -93,6 +97,8 @@ def photograph(
     title, filled = TABS[tab]
     page.get_by_role("tab", name=title).click()
     page.locator(filled).first.wait_for(timeout=180_000)
+    if tab in AT_TOP and not whole:
+        page.locator(AT_TOP[tab]).evaluate(SCROLL)
     page.wait_for_timeout(1000)
     page.screenshot(path=path, full_page=whole)
     page.close()

@@ -9,7 +9,6 @@ import base64
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -53,7 +52,7 @@ def payload(maps: Maps, looks: Mapping[str, str], palette: Object, *, vectors: b
         "method": maps.settings.method.value,
         "k": max(found.neighbours.k for found in maps.encoders),
         "notes": list(maps.notes),
-        "sentences": [text[:_LONGEST_SHOWN] for text in sentences],
+        "sentences": [_shown(text) for text in sentences],
         "rows": list(maps.corpus.rows),
         "lengths": [len(text.split()) for text in sentences],
         "overlap": pack(overlap),
@@ -129,6 +128,10 @@ def _encoder(maps: Maps, number: int, looks: Mapping[str, str], carried: bool) -
     if carried:
         made["vectors"] = pack(_bytes(found))
     return made
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def _facts(maps: Maps, number: int) -> list[str]:
@@ -284,8 +287,3 @@ def _places(maps: Maps) -> list[Object]:
 def known(value: float) -> float | None:
     """Returns a number, None for one that is not finite."""
     return float(value) if math.isfinite(value) else None
-
-
-def pairs_of(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Returns every pair of names once, in their order."""
-    return list(combinations(names, 2))

@@ -71,7 +71,7 @@ def place(desk: MapDesk) -> Controls:
         queue=False,
         **PRIVATE,
     )
-    with gr.Accordion(text.settings_label(desk.caps), open=False, elem_classes="quiet", elem_id="map-settings"):
+    with gr.Accordion(text.SETTINGS, open=False, elem_classes="quiet", elem_id="map-settings"):
         neighbours, min_dist, metric, seed, k, most = _settings(desk)
     settings = [method, neighbours, min_dist, metric, seed, k, most]
     return Controls([kind, lines, file, column, label, encoders, *settings], encoders, method, k, [encoders, *settings])

@@ -9,6 +9,7 @@ from explorer.ui.html import Html, join, tag
 METHODS = [("PCA, at once", "pca"), ("UMAP, some seconds", "umap")]
 METRICS = [("cosine: directions alone", "cosine"), ("euclidean: lengths too", "euclidean")]
 NO_LABEL = "no labels"
+SETTINGS = "Settings of UMAP, neighbours and sample"
 STOPPED = "Stopped. Vectors that were finished are kept, so the next start goes on from there."
 DOWNLOADS = (
     "The table has a row for every encoder and sentence; text that a spreadsheet would run begins with an apostrophe. "
@@ -37,8 +38,3 @@ def notes(texts: Sequence[str]) -> Html:
     """Returns what a person has to know about the maps: cleaning, caps, settings that had to change."""
     told = [text for text in texts if "0 empty, 0 repeated" not in text or "sampled" in text]
     return tag("div", join(*(tag("p", text) for text in told)), cls="small map-notes")
-
-
-def settings_label(caps: tuple[int, ...]) -> str:
-    """Returns the heading of the closed part with the settings."""
-    return f"Settings of the maps: UMAP, seed, neighbours, up to {caps[-1]:,} sentences"
