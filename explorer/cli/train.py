@@ -133,7 +133,8 @@ def _folder_of(backbone: str, options: argparse.Namespace) -> str:
 def _dry_run(config: TrainConfig, options: argparse.Namespace) -> None:
     from explorer.operations.preflight import preflight
 
-    found = preflight(config, runs=Path(config.output or runs_folder()), test=options.test or "")
+    jobs = Jobs(runs_folder())
+    found = preflight(config, runs=Path(config.output or jobs.runs_folder), test=options.test or "", jobs=jobs)
     if options.json:
         print(json.dumps([asdict(found)], indent=2, ensure_ascii=False, allow_nan=False))
     else:

@@ -7,7 +7,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -18,14 +20,20 @@ import pandas as pd
 from explorer.data.overlap import Known, find_overlap
 from explorer.data.tables import LABELS
 from explorer.errors import DataError, EncoderError
+from explorer.jobs.events import State
+from explorer.jobs.job import Job
+from explorer.jobs.manager import Jobs
+from explorer.jobs.queue import share_device
 from explorer.operations.jobs import local_backbone
 from explorer.paths import ROOT
 from explorer.training.config import TrainConfig
 
 _TIMEOUT_SECONDS = 180.0
+_POLL_SECONDS = 0.5
 _KILLED = (-9, 137)
 _TIGHT, _TOO_MUCH = 0.7, 0.95
 _LONG_SECONDS = 3600.0
+Progress = Callable[[int, int], None]
 Stages = list[tuple[str, pd.DataFrame]]
 
 
@@ -76,22 +84,40 @@ class Preflight:
         return all(check.level is not Level.ERROR for check in self.checks)
 
 
-def preflight(config: TrainConfig, *, runs: Path, test: str = "", measured: bool = True) -> Preflight:
+def preflight(
+    config: TrainConfig,
+    *,
+    runs: Path,
+    test: str = "",
+    measured: bool = True,
+    jobs: Jobs | None = None,
+    progress: Progress | None = None,
+) -> Preflight:
     """Checks a run.
 
     Args:
         config: The run's; its output is not used.
         runs: Folder it will be written to, for its disk.
         test: Table scored at the end; empty for none.
-        measured: Also do a few steps in a process of its own, for memory and time; takes from 10 seconds to a minute.
+        measured: Also do a few steps in a process of its own, for memory and time; takes from 10 seconds to a minute. None
+            are done on a device that a job uses.
+        jobs: Those jobs; None: of the folder `runs`.
+        progress: Called with (done, in all) while a backbone is fetched, then about twice a second; may raise to end it.
     """
     checks = _table_checks(config, test)
     if any(check.level is Level.ERROR for check in checks) or not measured:
         return Preflight(tuple(checks))
     try:
-        found = _measure(replace(config, backbone=local_backbone(config.backbone)))
+        config = replace(config, backbone=local_backbone(config.backbone, progress))
     except EncoderError as error:
-        found = Check("backbone", Level.ERROR, str(error))
+        return Preflight((*checks, Check("backbone", Level.ERROR, str(error))))
+    other = _user_of(config.device, jobs or Jobs(runs))
+    if other is not None:
+        sentence = (
+            f"Memory and time are not measured while {other.id} uses {other.device}; check again once it has ended."
+        )
+        return Preflight((*checks, Check("first steps", Level.WARNING, sentence)))
+    found = _measure(config, progress or _untold)
     if isinstance(found, Check):
         return Preflight((*checks, found))
     checks += [*([_lengths(config, found)] if found["texts"] else []), _memory(found), _disk(found, runs), _time(found)]
@@ -220,33 +246,56 @@ def _as_pairs(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([pd.DataFrame({"sentence1": rows["anchor"], "sentence2": rows[other]}) for other in others])
 
 
-def _measure(config: TrainConfig) -> dict[str, Any] | Check:
+def _untold(done: int, total: int) -> None:
+    """Progress that nobody wants to know."""
+
+
+def _user_of(device: str, jobs: Jobs) -> Job | None:
+    """A job that uses the device a run would use, or waits for it."""
+    if device == "auto":
+        from explorer.encoders.machine import best_device
+
+        device = best_device()
+    alive = [job for job in jobs.list() if job.alive and share_device(job.device, device)]
+    return min(alive, key=lambda job: job.state is State.QUEUED, default=None)
+
+
+def _measure(config: TrainConfig, progress: Progress) -> dict[str, Any] | Check:
     """What explorer.training.measure finds in a process of its own, or the reason why it found nothing."""
     with tempfile.TemporaryDirectory(prefix="explorer-preflight-") as folder:
-        asked, result = Path(folder) / "config.json", Path(folder) / "result.json"
+        asked, result, errors = (Path(folder) / name for name in ("config.json", "result.json", "errors"))
         asked.write_text(json.dumps(asdict(config)), encoding="utf-8")
         command = [sys.executable, "-m", "explorer.training.measure", str(asked), str(result)]
-        try:
-            ended = subprocess.run(
-                command,
-                cwd=ROOT,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                timeout=_TIMEOUT_SECONDS,
-                check=False,
+        with errors.open("wb") as told:
+            process = subprocess.Popen(
+                command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=told
             )
-        except subprocess.TimeoutExpired:
+        if not _ended(process, progress):
             sentence = f"A few steps were not done within {in_words(_TIMEOUT_SECONDS)}; the run will be very long here."
             return Check("time", Level.WARNING, sentence)
-        if ended.returncode in _KILLED:
+        if process.returncode in _KILLED:
             sentence = "The system ended the measurement, most likely for want of memory; take a smaller batch_size."
             return Check("memory", Level.ERROR, sentence)
         if not result.is_file():
-            lines = ended.stderr.decode("utf-8", errors="replace").strip().splitlines() or ["no word"]
+            lines = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines() or ["no word"]
             return Check("first steps", Level.ERROR, f"The first steps fail: {lines[-1][:300]}")
         found = json.loads(result.read_text(encoding="utf-8"))
     return found["measurement"] if "measurement" in found else Check("first steps", Level.ERROR, found["error"])
+
+
+def _ended(process: subprocess.Popen[bytes], progress: Progress) -> bool:
+    """Whether the process ended in time; it is killed if it did not, or if `progress` raises as nobody waits any more."""
+    end = time.monotonic() + _TIMEOUT_SECONDS
+    try:
+        while process.poll() is None and time.monotonic() < end:
+            progress(0, 1)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_POLL_SECONDS)
+        return process.poll() is not None
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
 
 
 def _lengths(config: TrainConfig, found: dict[str, Any]) -> Check:

@@ -51,7 +51,7 @@ class Measurement:
         device: "cpu", "mps" or "cuda:<number>".
         steps: Of all stages.
         seconds: The whole run, evaluations included; an estimate.
-        seconds_per_step: Of an ordinary batch; the median of a few.
+        seconds_per_step: Of an ordinary batch; the median of a few, of several stages the mean over all steps.
         memory_mb: Most memory held while a step was done on the longest batch: the GPU's, or the process's.
         memory_free_mb: What the device has free beside that.
         disk_mb: What checkpoints and the finished encoder take at most.
@@ -100,21 +100,20 @@ def measure(config: TrainConfig) -> Measurement:
     dev = read_graded(config.dev, config.score_scale, DEV)
     device = one_device(config.device)
     model = build_model(config, device)
-    seconds, ordinary = 0.0, 0.0
+    steps, seconds, training = sum(stage.steps for stage in stages), 0.0, 0.0
     with tempfile.TemporaryDirectory(prefix="explorer-preflight-") as folder:
         for stage in stages:
             _steps(config, stage, model, device, _longest(stage, config.batch_size), _LONGEST_STEPS, folder)
             times = _steps(config, stage, model, device, _some(stage, config.batch_size), _ORDINARY_STEPS, folder)
-            ordinary = median(times)
-            evaluations = stage.steps / stage.every + 2
-            seconds += stage.steps * ordinary + evaluations * _seconds_of_dev(dev, model)
+            training += stage.steps * median(times)
+            seconds += (stage.steps / stage.every + 2) * _seconds_of_dev(dev, model)
     parameters = sum(weights.numel() for weights in model.parameters() if weights.requires_grad)
     lengths = _pieces(model, [text for stage in stages for text in _texts(stage.rows)])
     return Measurement(
         device=device,
-        steps=sum(stage.steps for stage in stages),
-        seconds=seconds,
-        seconds_per_step=ordinary,
+        steps=steps,
+        seconds=training + seconds,
+        seconds_per_step=training / max(1, steps),
         memory_mb=memory_mb(),
         memory_free_mb=_free_mb(device),
         disk_mb=_CHECKPOINTS * 4 * (1 + _OPTIMISER) * parameters / 2**20,

@@ -9,7 +9,15 @@ from typing import Any
 import gradio as gr
 
 from explorer.errors import SettingError
-from explorer.operations.training_request import Progress, Request, Source, config_of, free_name, start_runs
+from explorer.operations.training_request import (
+    Progress,
+    Request,
+    Source,
+    config_of,
+    free_name,
+    start_runs,
+    table_at_end,
+)
 from explorer.training.config import TrainConfig
 from explorer.training.presets import CLASSROOM, preset
 from explorer.ui import train_form, train_text, train_views
@@ -40,7 +48,7 @@ def begin(bench: Bench, request: Request, progress: Progress | None = None) -> l
 
     data = bench.page.data
     config = config_of(request, train_form.usable(bench.page), data, progress)
-    validate(config)
+    validate(config, test=table_at_end(request, data))
     try:
         return start_runs(bench.watch.jobs, config, request, data)
     finally:
@@ -87,10 +95,11 @@ def check(bench: Bench, *values: Any) -> Iterator[tuple[Any, Any]]:
     from explorer.operations.preflight import Preflight, preflight
 
     request, began = train_form.request_of(values), time.monotonic()
+    test = table_at_end(request, bench.page.data)
 
     def look(progress: Progress) -> tuple[Preflight, TrainConfig]:
         config = config_of(request, train_form.usable(bench.page), bench.page.data, progress)
-        return preflight(config, runs=bench.watch.jobs.runs_folder), config
+        return preflight(config, runs=bench.watch.jobs.runs_folder, test=test, progress=progress), config
 
     with Background(look, "checks") as work:
         while not work.wait(_NEWS_SECONDS):
@@ -98,7 +107,9 @@ def check(bench: Bench, *values: Any) -> Iterator[tuple[Any, Any]]:
             yield working(f"Reading the tables, then trying a few steps on the longest batch: {seconds}."), gr.skip()
         found, config = work.result()
     said = notice("Ready to start.") if found.ready else message("This run would fail; see the line marked Error.")
-    yield said, join(train_views.checks(found), train_views.command_of(config))
+    # An upload lies where no terminal finds it for long, until its run starts.
+    command = None if request.source == Source.UPLOAD else train_views.command_of(config, test, request.seeds)
+    yield said, join(train_views.checks(found), command)
 
 
 @for_person(toast(1 + len(train_form.FIELDS)))

@@ -94,10 +94,12 @@ def checks(found: Preflight) -> Html:
     return tag("ul", *lines, cls="checks")
 
 
-def command_of(config: TrainConfig) -> Html:
-    """Returns the command of a run that is not started yet."""
-    words_of = shlex.join(command_arguments(asdict(config)))
-    return tag("div", tag("p", "The same from a terminal:", cls="small"), copyable(words_of), cls="part")
+def command_of(config: TrainConfig, test: str = "", seeds: int = 1) -> Html:
+    """Returns the command of runs that are not started yet, with the table they score at the end."""
+    words_of = command_arguments(asdict(config) | {"test": test})
+    if seeds > 1:
+        words_of += ["--seeds", ",".join(str(config.seed + number) for number in range(seeds))]
+    return tag("div", tag("p", "The same from a terminal:", cls="small"), copyable(shlex.join(words_of)), cls="part")
 
 
 def copyable(text: str) -> Html:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from explorer.errors import DataError
-from explorer.operations.preflight import Level, Preflight, in_words, preflight, validate
+from explorer.jobs import events, locks
+from explorer.operations.preflight import Level, Preflight, _ended, in_words, preflight, validate
 from explorer.training.config import TrainConfig
 
 PAIRS = "sentence1\tsentence2\tscore\n"
@@ -105,6 +110,34 @@ def test_a_measured_run_tells_memory_time_disk_and_lengths(config: TrainConfig, 
     assert result.seconds and result.seconds > 0
     assert result.memory_mb and 100 < result.memory_mb < 5000
     assert {path.name for path in tmp_path.iterdir()} == before
+
+
+def test_nothing_is_measured_on_a_device_that_a_job_uses(config: TrainConfig, tmp_path: Path) -> None:
+    folder = tmp_path / "runs" / "nightly"
+    folder.mkdir(parents=True)
+    events.append(folder, "queued", device="cpu")
+    events.append(folder, "started", device="cpu")
+    file = locks.take(folder / "lock")
+    assert file is not None
+    try:
+        result = preflight(config, runs=tmp_path / "runs")
+    finally:
+        os.close(file)
+    assert result.ready and result.seconds is None
+    assert (result.checks[-1].level, result.checks[-1].sentence) == (
+        Level.WARNING,
+        "Memory and time are not measured while nightly uses cpu; check again once it has ended.",
+    )
+
+
+def test_a_measurement_that_nobody_waits_for_is_ended() -> None:
+    def leave(done: int, total: int) -> None:
+        raise InterruptedError
+
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    with pytest.raises(InterruptedError):
+        _ended(process, leave)
+    assert process.returncode == -signal.SIGKILL
 
 
 def test_a_backbone_that_cannot_be_read_is_found(config: TrainConfig, tmp_path: Path) -> None:
