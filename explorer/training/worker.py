@@ -113,7 +113,10 @@ def _work(paths: JobPaths, task: str, diary: Diary) -> Mapping[str, Any] | None:
 
 def _launch(paths: JobPaths, task: str, devices: list[str], diary: Diary) -> Mapping[str, Any] | None:
     """Lets accelerate's launcher work on several GPUs; the first of its processes writes the diary."""
-    process = subprocess.Popen(launch_arguments(paths.folder, task, devices), stdin=subprocess.DEVNULL)
+    # Killed with this process, and so are those it starts: a lock that is free must mean that nobody writes here.
+    process = subprocess.Popen(
+        launch_arguments(paths.folder, task, devices), stdin=subprocess.DEVNULL, preexec_fn=_die_with_parent
+    )
     stopped = False
     try:
         status = process.wait()
@@ -153,7 +156,10 @@ def _show_own_gpu(paths: JobPaths) -> None:
 
 
 def _die_with_parent() -> None:
-    """Linux: the launcher starts its processes in sessions of their own, where a kill of the job's group misses them."""
+    """Linux: lets the kernel end this process with the one that started it.
+
+    The launcher starts its processes in sessions of their own, where a kill of the job's group misses them.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 

@@ -394,3 +394,16 @@ def test_a_job_on_several_gpus_is_one_process_each_and_stops_as_one(tmp_path: Pa
     assert steps == sorted(set(steps))  # the first process alone tells
     assert jobs.stop(id).state is State.STOPPED
     assert not any(locks.is_alive(int(pid)) for pid, _ in ranks)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends processes with their parent")
+def test_a_killed_worker_on_several_gpus_takes_its_processes_along(tmp_path: Path) -> None:
+    jobs = jobs_doing(tmp_path, "ranked")
+    id = jobs.submit({"device": "cuda:0,cuda:1", "steps": 10_000})
+    folder = jobs.get(id).folder
+    until(lambda: all((folder / f"rank-{rank}").exists() for rank in (0, 1)), seconds=120)
+    everyone = locks.members(owner_of(folder))
+    assert len(everyone) >= 4  # worker, launcher and two
+    os.kill(owner_of(folder), signal.SIGKILL)
+    until(lambda: not any(map(locks.is_alive, everyone)))
+    assert jobs.get(id).state is State.LOST
