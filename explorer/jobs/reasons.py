@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from explorer.errors import ExplorerError
+from explorer.jobs.paths import JobPaths
 
 _FULL_NUMBERS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 # safetensors and torch give their own errors for a write that fails, without the number.
@@ -32,7 +33,10 @@ def reason_of(error: BaseException, folder: Path) -> str:
     if isinstance(error, ExplorerError):
         return str(error)
     if any(isinstance(e, MemoryError) or _has(e, _MEMORY_WORDS) for e in _chain(error)):
-        return "There was not enough memory; take a smaller batch_size or max_length, then start anew."
+        smaller = "a smaller batch_size or max_length"
+        if any(JobPaths(folder).checkpoints.rglob("checkpoint-*")):
+            return f"There was not enough memory; free some, then resume, or start anew with {smaller}."
+        return f"There was not enough memory; take {smaller}, then start anew."
     words = str(error).strip().splitlines()
     text = f"{type(error).__name__}: {words[0][:_LONGEST]}" if words else type(error).__name__
     return f"Unexpected error, {text}; the log tells more."

@@ -130,5 +130,7 @@ def test_reason_of_other_errors(tmp_path: Path) -> None:
     memory = "There was not enough memory; take a smaller batch_size or max_length, then start anew."
     assert reason_of(MemoryError(), tmp_path) == memory
     assert reason_of(RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"), tmp_path) == memory
+    (tmp_path / "encoder" / ".training" / "checkpoint-4").mkdir(parents=True)
+    assert reason_of(MemoryError(), tmp_path).startswith("There was not enough memory; free some, then resume, or")
     assert reason_of(RuntimeError("PytorchStreamWriter failed writing file"), tmp_path).startswith("Unexpected error")
     assert reason_of(KeyError(), tmp_path) == "Unexpected error, KeyError; the log tells more."
