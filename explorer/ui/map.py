@@ -137,7 +137,8 @@ def answer_row(desk: MapDesk, key: str, row: object) -> Any:
 
 def dump(made: Any) -> str:
     """Returns plain values as json for the browser."""
-    return json.dumps(made, ensure_ascii=False, allow_nan=False)
+    # Without this sign no sentence looks like markup to gradio, which would warn of it.
+    return json.dumps(made, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
 
 
 def _maps() -> gr.HTML:

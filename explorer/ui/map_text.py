@@ -30,8 +30,8 @@ def intro(demo: bool) -> Html:
         "Every point is a sentence, every map an encoder. Point at a sentence and it lights up on all maps; click it, and its "
         "nearest sentences in each encoder are listed below, with those that all of them share."
     )
-    public = " This is the public mode: your own sentences are not kept on the server's disk." if demo else ""
-    return tag("div", tag("p", text + public, cls="small"), cls="lead")
+    public = " In this public mode nothing of your own sentences is put into the cache, and uploads are deleted after an hour."
+    return tag("div", tag("p", text + (public if demo else ""), cls="small"), cls="lead")
 
 
 def notes(texts: Sequence[str]) -> Html:
