@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -169,3 +170,18 @@ def test_place_puts_a_known_sentence_on_its_point_and_a_new_one_near_its_neighbo
         assert "approximate" in placed.note
     with pytest.raises(DataError, match="is empty"):
         place(registry, maps, "  ")
+
+
+def test_maps_are_aligned_by_the_sentences_that_both_show_or_say_that_they_are_not(registry: Registry) -> None:
+    first, second = project(registry, CORPUS, **PLAIN).encoders
+    points = first.projection.points.copy()
+    points[0] = np.nan
+    lacking = replace(first, projection=replace(first.projection, points=points))
+    moved = operation._aligned(lacking, second)
+    assert moved.distance is not None and np.isfinite(moved.projection.points).all()
+    points[1:-1] = np.nan
+    alone = operation._aligned(lacking, second)
+    assert alone.distance is None
+    assert alone.projection.notes == (
+        f"Its map is not aligned to that of {first.encoder}, with which it shares too few points.",
+    )
