@@ -30,7 +30,7 @@ from explorer.paths import ROOT
 
 HEADERS = {"Content-Type": "application/json", "Accept-Encoding": "gzip, br"}
 PARTS = ("history", "view", "plot", "papers")
-WARM_UP = 30.0
+WARM_UP = 20.0
 
 
 def main() -> None:
@@ -46,7 +46,7 @@ def main() -> None:
         server = subprocess.Popen([sys.executable, "app.py", "--port", str(port)], cwd=ROOT, env=environment)
         try:
             wait_for(port)
-            time.sleep(WARM_UP)  # the encoders load meanwhile
+            settle(server.pid)
             idle = share(server.pid, options.seconds)
             watching, looks = watched(server.pid, port, options.watchers, options.seconds)
         finally:
@@ -55,6 +55,13 @@ def main() -> None:
             server.wait(timeout=30)
     print(f"idle: {100 * idle:.2f} % of a core")
     print(f"{options.watchers} watchers: {100 * watching:.2f} % of a core, {looks} looks in {options.seconds:.0f} s")
+
+
+def settle(pid: int, most: float = 180.0) -> None:
+    """Waits until the encoders are loaded, which is when the server has little to do for some seconds."""
+    end = time.monotonic() + most
+    while share(pid, 5.0) > 0.05 and time.monotonic() < end:
+        pass
 
 
 def watched(pid: int, port: int, count: int, seconds: float) -> tuple[float, int]:

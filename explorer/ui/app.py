@@ -24,7 +24,7 @@ LARGEST_UPLOAD = "100mb"
 FILES_GO = (600, 3600)
 # Whom the page asks for where EXPLORER_PASSWORD is set.
 USER = "explorer"
-_QUEUE_SECONDS = 0.02
+_QUEUE_SECONDS = 0.05
 
 TABS = (
     TabSpec("compare", "Compare", compare.build),

@@ -33,7 +33,7 @@ _FRESH_SECONDS = 1.0
 _FIGURE_SECONDS = 4.0
 _MOST_KEPT = 64
 # How often a page looks: so many milliseconds for each that is looking, within bounds; who is not heard of is gone.
-_PER_VIEWER, _QUICKEST, _SLOWEST, _GONE_SECONDS = 300, 2_500, 10_000, 30.0
+_PER_VIEWER, _QUICKEST, _SLOWEST, _GONE_SECONDS = 450, 2_500, 10_000, 30.0
 _LOG_LINES = 40
 
 
