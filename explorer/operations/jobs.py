@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
+from uuid import uuid4
 
 from explorer.encoders.registry import FACTS_FILE
 from explorer.errors import EncoderError, TrainingError
@@ -213,7 +214,7 @@ def export_zip(jobs: Jobs, id: str, target: Path) -> Path:
     if not job.has_encoder:
         raise TrainingError(f"{id} is {job.state} and has no finished encoder to export.")
     target = target / f"{id}.zip" if target.is_dir() else target
-    aside = target.with_name(f".{target.name}.new")
+    aside = target.with_name(f".{uuid4().hex}.new")  # two may export at once
     folder = JobPaths(job.folder).encoder
     try:
         with zipfile.ZipFile(aside, "w", zipfile.ZIP_DEFLATED) as archive:
