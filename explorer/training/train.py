@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from math import isfinite
+from math import isfinite, nan
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +13,17 @@ from safetensors.torch import load_file, save_file
 from sentence_transformers import CrossEncoder, SentenceTransformer, SentenceTransformerTrainingArguments
 from sentence_transformers.cross_encoder import CrossEncoderTrainingArguments
 from torch import Tensor
-from transformers import PrinterCallback, ProgressCallback
+from transformers import PrinterCallback, ProgressCallback, TrainerState
 
 from explorer.encoders.build import build_encoder
 from explorer.encoders.precision import bf16_is_fast
 from explorer.errors import TrainingError
-from explorer.training.callback import StopOnSignal, last_checkpoint, ready_to_resume
+from explorer.training.callback import StopOnSignal, enter_score, last_checkpoint, read_state, ready_to_resume
 from explorer.training.config import LABELS, Objective, TrainConfig
 from explorer.training.cross_encoder import build_cross_encoder
 from explorer.training.data import DEV, fingerprints, read_graded
 from explorer.training.devices import keep_freed_memory, one_device, processes
-from explorer.training.evaluator import SPEARMAN, DevEvaluator
+from explorer.training.evaluator import SPEARMAN, SPREAD, DevEvaluator
 from explorer.training.objectives import Stage, batches_of, make_loss, own_layers, plan, rates
 from explorer.training.progress import Losses, Progress, Report, Watch, silent
 from explorer.training.trainers import EncoderTrainer, PairTrainer
@@ -32,6 +32,7 @@ WORK = ".training"
 DATA_FILE = "data.json"
 NLI_FILE = "nli_head.safetensors"
 _SAME_SCORE = 1e-3
+_LOGGED = "eval_"  # the trainer's log puts it before the evaluator's names
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,10 @@ def train(config: TrainConfig, *, resume: bool = False, report: Report | None = 
     evaluator = DevEvaluator(dev, lambda: stop.stopped)
     run = Run(config, stages, model, evaluator, stop, report or silent, work, device)
     with stop.listening():
-        return run.all(resume)
+        result = run.all(resume)
+    # Accelerate's, in bfloat16. Not between two stages: it wraps a model once and would leave the second in float32.
+    model.__dict__.pop("forward", None)
+    return result
 
 
 @dataclass(frozen=True)
@@ -112,7 +116,8 @@ class Run:
     def all(self, resume: bool) -> TrainResult:
         """Runs what is left and returns how it ended."""
         if not self.stages:
-            return TrainResult(self.model, self.evaluator(self.model)[SPEARMAN], 0, stopped=False)
+            found = self.evaluator(self.model)[SPEARMAN]
+            return self._stopped() if self.stop.stopped else TrainResult(self.model, found, 0, stopped=False)
         begun = resume and last_checkpoint(self._folder(self.stages[-1])) is not None
         head: Mapping[str, Tensor] | None = None
         if begun and (self.work / NLI_FILE).is_file():
@@ -136,31 +141,51 @@ class Run:
         losses = Losses()
         total = self.stages[-1].done_before + self.stages[-1].steps
         progress = Progress(self.report, stage, total, losses, self.config.batch_size)
+        watch = Watch(self.config, self.report, losses, self.stop)
         trainer = self.trainer(stage, folder)
         if checkpoint is None and stage is self.stages[0]:
             progress.dev(0, self.evaluator(self.model))
         trainer.losses = losses
-        for callback in (Watch(self.config, self.report, losses), progress, self.stop):
+        for callback in (watch, progress, self.stop):
             trainer.add_callback(callback)
-        trainer.train(resume_from_checkpoint=checkpoint)
+        if checkpoint and self._is_over(stage, self._scored(trainer, stage, checkpoint, progress), watch):
+            _bring_back_best(trainer, checkpoint)
+        elif not self.stop.stopped:
+            trainer.train(resume_from_checkpoint=checkpoint)
         self.model.__dict__.pop("forward", None)  # accelerate's, in bfloat16
         if stage.objective is Objective.NLI and self.config.siamese:
             head = {name.removeprefix("classifier."): w.cpu().clone() for name, w in own_layers(trainer.loss).items()}
         if self.stop.stopped:
-            return TrainResult(self.model, None, None, stopped=True)
-        measured = self._best(trainer.state)
+            return self._stopped()
+        measured = self.evaluator(self.model)[SPEARMAN]
+        if self.stop.stopped:  # which broke it off
+            return self._stopped()
+        _check_best(trainer.state.best_metric, measured)
         return TrainResult(self.model, measured, stage.done_before + trainer.state.best_global_step, False, head)
 
-    def _best(self, state: Any) -> float:
-        """Measures the model again, which must be the best checkpoint's, and returns its Spearman."""
-        best = float("nan") if state.best_metric is None else float(state.best_metric)
-        measured = self.evaluator(self.model)[SPEARMAN]
-        if not abs(measured - best) <= _SAME_SCORE:  # also true of nan, the Spearman of constant scores
-            shown = f"{best:.4f}" if isfinite(best) else "undefined"
-            raise TrainingError(
-                f"The best checkpoint's Spearman on dev was {shown} and is {measured:.4f} after loading; nothing was saved."
-            )
-        return measured
+    def _stopped(self) -> TrainResult:
+        return TrainResult(self.model, None, None, stopped=True)
+
+    def _scored(self, trainer: Any, stage: Stage, checkpoint: str, progress: Progress) -> TrainerState:
+        """Returns a checkpoint's state; makes up for the evaluation that was due with it where a stop broke that off."""
+        state = read_state(checkpoint)
+        step = state.global_step
+        due = step % stage.every == 0 or step >= stage.steps
+        # Only of figures that were broken off is even the spread no number.
+        if not due or any(
+            entry["step"] == step and isfinite(entry.get(_LOGGED + SPREAD, nan)) for entry in state.log_history
+        ):
+            return state
+        trainer._load_from_checkpoint(checkpoint)
+        figures = self.evaluator(self.model)
+        if self.stop.stopped:
+            return state
+        progress.dev(stage.done_before + step, figures)
+        return enter_score(checkpoint, {_LOGGED + name: value for name, value in figures.items()}, _LOGGED + SPEARMAN)
+
+    def _is_over(self, stage: Stage, state: TrainerState, watch: Watch) -> bool:
+        """Whether a stage that is resumed had come to its end."""
+        return not self.stop.stopped and (state.global_step >= stage.steps or watch.ends(state))
 
     def _folder(self, stage: Stage) -> Path:
         """Where a stage's checkpoints lie: the last stage's in `.training` itself."""
@@ -201,6 +226,23 @@ def build_model(config: TrainConfig, device: str) -> SentenceTransformer | Cross
         # The backward pass of torch's fused attention is far slower than the plain one on a CPU in bf16.
         model.transformers_model.set_attn_implementation("eager")
     return model
+
+
+def _bring_back_best(trainer: Any, checkpoint: str) -> None:
+    """Does what the trainer does at its end, without a step: the resumed one would make one more."""
+    trainer.state = read_state(checkpoint)
+    if trainer.state.best_model_checkpoint is not None:
+        trainer._load_best_model()
+
+
+def _check_best(best: float | None, measured: float) -> None:
+    """Refuses a model that is not the best checkpoint's."""
+    best = nan if best is None else float(best)
+    if not abs(measured - best) <= _SAME_SCORE:  # also true of nan, the Spearman of constant scores
+        shown = f"{best:.4f}" if isfinite(best) else "undefined"
+        raise TrainingError(
+            f"The best checkpoint's Spearman on dev was {shown} and is {measured:.4f} after loading; nothing was saved."
+        )
 
 
 def _check_start(config: TrainConfig, resume: bool, prints: dict[str, str]) -> None:
