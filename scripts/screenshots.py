@@ -1,6 +1,6 @@
 """Makes the README's pictures: starts the app on a free port and photographs it in headless Chromium.
 
-python scripts/screenshots.py [--out assets/screenshots] [--chromium /usr/bin/chromium]
+python scripts/screenshots.py [--out assets/screenshots] [--chromium /usr/bin/chromium] [--data DATA] [--tabs evaluate]
 """
 
 from __future__ import annotations
@@ -32,8 +32,12 @@ SCORED = "document.querySelectorAll('.card').length > 0 && !document.querySelect
 
 
 @contextmanager
-def running_app(seconds: float = 60) -> Iterator[str]:
+def running_app(data: Path | None = None, seconds: float = 60) -> Iterator[str]:
     """Yields the address of an app started for the occasion; ends it afterwards.
+
+    Args:
+        data: Folder of evaluation data; None for none.
+        seconds: How long it may take to start.
 
     Raises:
         RuntimeError: It did not answer in time.
@@ -41,7 +45,8 @@ def running_app(seconds: float = 60) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    process = subprocess.Popen([sys.executable, str(ROOT / "app.py"), "--port", str(port)], cwd=ROOT)
+    command = [sys.executable, str(ROOT / "app.py"), "--port", str(port), *(["--data", str(data)] if data else [])]
+    process = subprocess.Popen(command, cwd=ROOT)
     try:
         yield _wait(f"http://127.0.0.1:{port}", process, time.monotonic() + seconds)
     finally:
@@ -69,7 +74,7 @@ TABS = {
 }
 
 # Tabs whose first screen is shown from further down than the page's top.
-AT_TOP = {"map": ".map-tools"}
+AT_TOP = {"map": ".map-tools", "evaluate": "#evaluate-parts"}
 SCROLL = "(element) => window.scrollTo(0, element.getBoundingClientRect().top + window.scrollY - 16)"
 
 
@@ -97,11 +102,23 @@ def photograph(
     title, filled = TABS[tab]
     _open_tab(page, title)
     page.locator(filled).first.wait_for(timeout=180_000)
+    if tab == "evaluate":
+        _evaluate(page)
     if tab in AT_TOP and not whole:
         page.locator(AT_TOP[tab]).evaluate(SCROLL)
     page.wait_for_timeout(1000)
     page.screenshot(path=path, full_page=whole)
     page.close()
+
+
+def _evaluate(page: Page) -> None:
+    """Scores every encoder on STSb, if the app has the data."""
+    page.wait_for_timeout(1000)
+    if "No folder of evaluation data" in page.locator("#evaluate-status").inner_text():
+        return
+    page.locator("#evaluate").click()
+    page.locator("#evaluate-status", has_text="done in").wait_for(timeout=600_000)
+    page.locator("#evaluate-scores table").wait_for()
 
 
 def _open_tab(page: Page, title: str) -> None:
@@ -119,12 +136,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=ROOT / "assets" / "screenshots")
     parser.add_argument("--chromium", default=None, help="path of the browser (default: Playwright's own)")
     parser.add_argument("--whole", action="store_true", help="photograph the page to its end, not the first screen")
+    parser.add_argument("--data", type=Path, help="folder of evaluation data, for scores in the tab Evaluate")
+    parser.add_argument("--tabs", default=",".join(TABS), help="which tabs, by commas (all)")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    with running_app() as address, sync_playwright() as playwright:
+    with running_app(options.data) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=options.chromium, args=FLAGS)
         for mode in ("light", "dark"):
-            for width, tab in product(WIDTHS, TABS):
+            for width, tab in product(WIDTHS, options.tabs.split(",")):
                 path = options.out / f"{tab}-{mode}-{width}.png"
                 photograph(browser, address, tab, mode, width, path, whole=options.whole)
         browser.close()
