@@ -98,7 +98,10 @@ def test_triplets_and_two_stages_are_checked_against_dev(config: TrainConfig, tm
     assert {"nli table", "sts table"} <= set(checks)
 
 
-def test_a_measured_run_tells_memory_time_disk_and_lengths(config: TrainConfig, tmp_path: Path) -> None:
+def test_a_measured_run_tells_memory_time_disk_and_lengths(
+    config: TrainConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("explorer.operations.preflight._TIMEOUT_SECONDS", 900.0)  # other tests may keep the cores busy
     before = {path.name for path in tmp_path.iterdir()}
     result = preflight(replace(config, max_length=5), runs=tmp_path / "runs")
     checks = {check.name: check for check in result.checks}
