@@ -108,7 +108,7 @@ def say(what: str, done: int, total: int, encoders: list[str]) -> str:
     if stage == "graph":
         return f"UMAP for {name}{place}: looking for neighbours"
     if stage == "start":
-        return "UMAP is getting ready, once after each start of the program: about 15 seconds"
+        return "UMAP is getting ready, once after each start of the program: some 15 seconds, more on a busy machine"
     if stage == "wait":
         return "Waiting: a map of another visitor, or of another window, is being made"
     if what in encoders:
