@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +92,39 @@ def ready_to_resume(checkpoint: str) -> None:
     best = folder.parent / f"checkpoint-{state.get('best_global_step')}"
     if state.get("best_global_step") and best.is_dir() and state.get("best_model_checkpoint") != str(best):
         state["best_model_checkpoint"] = str(best)
-        (folder / STATE_FILE).write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
+        _write_state(folder, state)
+
+
+def enter_score(checkpoint: str, figures: Mapping[str, float], metric: str) -> None:
+    """Enters an evaluation into a checkpoint whose own was broken off, as if it had been made.
+
+    Args:
+        checkpoint: The folder.
+        figures: By name, each as the trainer logs it: "eval_" and what the evaluator calls it.
+        metric: The one that decides which checkpoint is best; a greater one is better, one that is nan never best.
+    """
+    folder = Path(checkpoint)
+    state = _state_of(folder) or {}
+    step = state["global_step"]
+    others = [entry for entry in state["log_history"] if metric not in entry or entry.get("step") != step]
+    state["log_history"] = [*others, {"epoch": state["epoch"], **figures, "step": step}]
+    best = state.get("best_metric")
+    if figures[metric] > (-inf if best is None else best):
+        better = {"best_metric": figures[metric], "best_global_step": step, "best_model_checkpoint": str(folder)}
+        state |= better
+    _write_state(folder, state)
+
+
+def read_state(checkpoint: str) -> TrainerState:
+    """Returns the state that a whole checkpoint was written in."""
+    return TrainerState.load_from_json(str(Path(checkpoint) / STATE_FILE))
+
+
+def _write_state(folder: Path, state: dict[str, Any]) -> None:
+    """Never leaves half a file; each of several processes may write the same."""
+    aside = folder / f".{STATE_FILE}.{os.getpid()}"
+    aside.write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
+    aside.replace(folder / STATE_FILE)
 
 
 def _state_of(checkpoint: Path) -> dict[str, Any] | None:

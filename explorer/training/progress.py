@@ -6,12 +6,14 @@ import resource
 import sys
 import time
 from collections.abc import Callable
+from math import isnan
 from typing import Any
 
 import torch
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from explorer.errors import TrainingError
+from explorer.training.callback import StopOnSignal
 from explorer.training.config import TrainConfig
 from explorer.training.detectors import bad_loss, collapsed, no_progress
 from explorer.training.evaluator import PEARSON, SPEARMAN, SPREAD
@@ -118,10 +120,11 @@ class Watch(TrainerCallback):
         config: What to stop on.
         report: Where warnings go.
         losses: Where the trainer leaves each step's loss.
+        stop: Whether the run is to stop, which breaks an evaluation off.
     """
 
-    def __init__(self, config: TrainConfig, report: Report, losses: Losses) -> None:
-        self.config, self.report, self.losses = config, report, losses
+    def __init__(self, config: TrainConfig, report: Report, losses: Losses, stop: StopOnSignal) -> None:
+        self.config, self.report, self.losses, self.stop = config, report, losses, stop
         self._warned: set[str] = set()
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
@@ -131,8 +134,10 @@ class Watch(TrainerCallback):
     def on_evaluate(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> TrainerControl:
-        """Looks at the dev figures."""
+        """Looks at the dev figures, unless a stop broke them off."""
         spread = kwargs["metrics"][f"eval_{SPREAD}"]
+        if self.stop.stopped and isnan(spread):
+            return control
         self._tell("spread", collapsed(spread, state.global_step), fail=self.config.stop_on_collapse)
         history = [entry[f"eval_{SPEARMAN}"] for entry in state.log_history if f"eval_{SPEARMAN}" in entry]
         plateau = no_progress(history, self.config.patience, state.global_step)

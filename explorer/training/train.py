@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from sentence_transformers import CrossEncoder, SentenceTransformer, SentenceTransformerTrainingArguments
 from sentence_transformers.cross_encoder import CrossEncoderTrainingArguments
 from torch import Tensor
-from transformers import PrinterCallback, ProgressCallback, TrainerState
+from transformers import PrinterCallback, ProgressCallback
 
 from explorer.encoders.build import build_encoder
 from explorer.encoders.precision import bf16_is_fast
@@ -141,18 +141,16 @@ class Run:
         losses = Losses()
         total = self.stages[-1].done_before + self.stages[-1].steps
         progress = Progress(self.report, stage, total, losses, self.config.batch_size)
-        watch = Watch(self.config, self.report, losses, self.stop)
         trainer = self.trainer(stage, folder)
         if checkpoint is None and stage is self.stages[0]:
             progress.dev(0, self.evaluator(self.model))
         trainer.losses = losses
-        for callback in (watch, progress, self.stop):
+        for callback in (Watch(self.config, self.report, losses, self.stop), progress, self.stop):
             trainer.add_callback(callback)
-        if checkpoint and self._is_over(stage, self._scored(trainer, stage, checkpoint, progress), watch):
-            _bring_back_best(trainer, checkpoint)
-        elif not self.stop.stopped:
+        if checkpoint:
+            self._make_up(trainer, stage, checkpoint, progress)
+        if not self.stop.stopped:
             trainer.train(resume_from_checkpoint=checkpoint)
-        self.model.__dict__.pop("forward", None)  # accelerate's, in bfloat16
         if stage.objective is Objective.NLI and self.config.siamese:
             head = {name.removeprefix("classifier."): w.cpu().clone() for name, w in own_layers(trainer.loss).items()}
         if self.stop.stopped:
@@ -166,26 +164,21 @@ class Run:
     def _stopped(self) -> TrainResult:
         return TrainResult(self.model, None, None, stopped=True)
 
-    def _scored(self, trainer: Any, stage: Stage, checkpoint: str, progress: Progress) -> TrainerState:
-        """Returns a checkpoint's state; makes up for the evaluation that was due with it where a stop broke that off."""
+    def _make_up(self, trainer: Any, stage: Stage, checkpoint: str, progress: Progress) -> None:
+        """Scores dev from a checkpoint where an evaluation was due with it and a stop broke that off."""
         state = read_state(checkpoint)
         step = state.global_step
         due = step % stage.every == 0 or step >= stage.steps
         # Only of figures that were broken off is even the spread no number.
-        if not due or any(
-            entry["step"] == step and isfinite(entry.get(_LOGGED + SPREAD, nan)) for entry in state.log_history
-        ):
-            return state
+        spreads = [entry.get(_LOGGED + SPREAD, nan) for entry in state.log_history if entry["step"] == step]
+        if not due or any(map(isfinite, spreads)):
+            return
         trainer._load_from_checkpoint(checkpoint)
         figures = self.evaluator(self.model)
-        if self.stop.stopped:
-            return state
-        progress.dev(stage.done_before + step, figures)
-        return enter_score(checkpoint, {_LOGGED + name: value for name, value in figures.items()}, _LOGGED + SPEARMAN)
-
-    def _is_over(self, stage: Stage, state: TrainerState, watch: Watch) -> bool:
-        """Whether a stage that is resumed had come to its end."""
-        return not self.stop.stopped and (state.global_step >= stage.steps or watch.ends(state))
+        if not self.stop.stopped:
+            progress.dev(stage.done_before + step, figures)
+            logged = {_LOGGED + name: value for name, value in figures.items()}
+            enter_score(checkpoint, logged, _LOGGED + SPEARMAN)
 
     def _folder(self, stage: Stage) -> Path:
         """Where a stage's checkpoints lie: the last stage's in `.training` itself."""
@@ -226,13 +219,6 @@ def build_model(config: TrainConfig, device: str) -> SentenceTransformer | Cross
         # The backward pass of torch's fused attention is far slower than the plain one on a CPU in bf16.
         model.transformers_model.set_attn_implementation("eager")
     return model
-
-
-def _bring_back_best(trainer: Any, checkpoint: str) -> None:
-    """Does what the trainer does at its end, without a step: the resumed one would make one more."""
-    trainer.state = read_state(checkpoint)
-    if trainer.state.best_model_checkpoint is not None:
-        trainer._load_best_model()
 
 
 def _check_best(best: float | None, measured: float) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -152,6 +153,69 @@ def test_a_stop_while_dev_is_scored_keeps_a_checkpoint_at_once(
     assert before.of("dev")[-1]["spearman"] is None
     _, after = run(config, resume=True)
     assert before.losses() | after.losses() == all_events.losses()
+
+
+@pytest.mark.usefixtures("every_step")
+@pytest.mark.parametrize("objective", ["sts", "cross-encoder"])
+def test_a_stop_where_the_best_was_to_be_scored_loses_nothing(
+    configure: Callable[..., TrainConfig], tmp_path: Path, objective: str
+) -> None:
+    whole, all_events = run(configure(objective, "whole"))
+    config = configure(objective, "halved")
+    assert run(config, stop_at=whole.best_step)[0].stopped
+    resumed, after = run(config, resume=True)
+    assert (resumed.best_step, resumed.dev_spearman) == (whole.best_step, pytest.approx(whole.dev_spearman, abs=1e-6))
+    assert after.of("dev")[0]["step"] == whole.best_step
+    expected = {facts["step"]: facts["spearman"] for facts in all_events.of("dev")}
+    assert {facts["step"]: facts["spearman"] for facts in after.of("dev")} == pytest.approx(
+        {step: value for step, value in expected.items() if step >= (whole.best_step or 0)}, abs=1e-6
+    )
+
+
+@pytest.mark.usefixtures("every_step")
+def test_a_stop_while_the_only_score_is_measured_ends_in_an_encoder(configure: Callable[..., TrainConfig]) -> None:
+    options = {"epochs": 1.0, "evaluations_per_epoch": 1}
+    whole, _ = run(configure("sts", "whole", **options))
+    config = configure("sts", "halved", **options)
+    last = whole.best_step
+    assert run(config, stop_at=last)[0].stopped
+    with stopping_in_evaluation(1):  # and again while that is made up for
+        assert run(config, resume=True)[0].stopped
+    resumed, after = run(config, resume=True)
+    assert after.losses() == {}
+    assert (resumed.best_step, resumed.dev_spearman) == (last, pytest.approx(whole.dev_spearman, abs=1e-6))
+    for (name, one), (_, other) in zip(
+        whole.encoder.named_parameters(), resumed.encoder.named_parameters(), strict=True
+    ):
+        assert torch.allclose(one, other, atol=1e-6), name
+
+
+@pytest.mark.parametrize("epochs", [0.0, 1.0])
+def test_a_stop_while_the_best_is_measured_is_no_failure(configure: Callable[..., TrainConfig], epochs: float) -> None:
+    config = configure("sts", epochs=epochs)
+    whole, events = run(configure("sts", "whole", epochs=epochs))
+    with stopping_in_evaluation(len(events.of("dev")) + 1):
+        assert run(config)[0].stopped
+    resumed, after = run(config, resume=True)
+    assert (resumed.stopped, after.losses()) == (False, {})
+    assert (resumed.best_step, resumed.dev_spearman) == (whole.best_step, pytest.approx(whole.dev_spearman, abs=1e-6))
+
+
+@contextmanager
+def stopping_in_evaluation(number: int) -> Iterator[None]:
+    """Signals the process, as a stop would, as it begins to score dev for the n-th time."""
+    scored, count = DevEvaluator.predictions, 0
+
+    def predictions(self: DevEvaluator, model: Any) -> Any:
+        nonlocal count
+        count += 1
+        if count == number:
+            signal.raise_signal(signal.SIGTERM)
+        return scored(self, model)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DevEvaluator, "predictions", predictions)
+        yield
 
 
 @pytest.mark.usefixtures("every_step")
