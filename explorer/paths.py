@@ -55,6 +55,11 @@ def password() -> str | None:
     return os.environ.get("EXPLORER_PASSWORD") or None
 
 
+def server_name() -> str | None:
+    """Returns the address that gradio listens on where none is given, GRADIO_SERVER_NAME; None for its own choice."""
+    return os.environ.get("GRADIO_SERVER_NAME") or None
+
+
 def hub_allowed() -> bool:
     """Whether models may be fetched from the Hugging Face hub, which HF_HUB_OFFLINE forbids."""
     return os.environ.get("HF_HUB_OFFLINE", "").upper() not in ("1", "TRUE", "YES", "ON")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import threading
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import gradio as gr
 from explorer.encoders.registry import Registry
 from explorer.errors import EncoderError
 from explorer.figures.theme import css_variables
-from explorer.paths import ASSETS, encoder_folders, password
+from explorer.paths import ASSETS, encoder_folders, on_space, password, server_name
 from explorer.ui import compare, evaluate, explanations, filters, train
 from explorer.ui import map as maps
 from explorer.ui.look import theme
@@ -42,7 +43,7 @@ def build_app(registry: Registry, *, demo: bool = False, data: Path | None = Non
         registry: The encoders to show.
         demo: Public mode: smaller tables from visitors, no training.
         data: Folder of evaluation data; None if not given.
-        shared: Whether it will be open to the world without a password; it then trains nothing.
+        shared: Whether it will be open to other machines without a password; it then trains nothing.
     """
     with gr.Blocks(title=explanations.TITLE, analytics_enabled=False, delete_cache=FILES_GO) as blocks:
         gr.HTML(explanations.header(), **BARE)
@@ -83,11 +84,12 @@ def serve(*, host: str | None, port: int | None, share: bool, demo: bool, data: 
         host: Address to listen on; None for gradio's choice, which is 127.0.0.1, or what a Space needs.
         port: Port; None for the first free one from 7860.
         share: Whether to open a public link too.
-        demo: See build_app.
+        demo: See build_app; always so on a Space.
         data: See build_app.
     """
     registry, secret = Registry(encoder_folders()), password()
-    blocks = build_app(registry, demo=demo, data=data, shared=share and secret is None)
+    shared = secret is None and (share or not _stays_here(host or server_name()))
+    blocks = build_app(registry, demo=demo or on_space(), data=data, shared=shared)
     settings = launch_settings() | ({"auth": (USER, secret)} if secret else {})
     try:
         blocks.launch(server_name=host, server_port=port, share=share, prevent_thread_lock=True, **settings)
@@ -95,6 +97,14 @@ def serve(*, host: str | None, port: int | None, share: bool, demo: bool, data: 
         raise SystemExit(f"Port {port or 7860} cannot be used ({error}). Choose another with --port.") from error
     threading.Thread(target=warm_up, args=(registry,), daemon=True).start()
     blocks.block_thread()
+
+
+def _stays_here(host: str | None) -> bool:
+    """Whether only this machine can reach a server at that address; None for gradio's choice, which is 127.0.0.1."""
+    try:
+        return host is None or host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:  # a name, whoever it may stand for
+        return False
 
 
 def warm_up(registry: Registry) -> None:

@@ -35,7 +35,7 @@ class Page:
         registry: The encoders.
         demo: Public mode: smaller tables from visitors, no training.
         data: Folder of evaluation data; None if not given.
-        shared: Whether it is open to the world without a password.
+        shared: Whether it is open to other machines without a password.
     """
 
     blocks: gr.Blocks

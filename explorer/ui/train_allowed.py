@@ -35,8 +35,9 @@ def training_allowed(page: Page) -> str | None:
         )
     if page.shared:
         return (
-            "It was started with --share and no password, so anyone with the link could start runs here. Set the environment "
-            f"variable EXPLORER_PASSWORD and start it again to train over a shared link. {_AT_HOME}"
+            "It was started without a password and with --share or for other machines (--host, GRADIO_SERVER_NAME), so anyone "
+            "who can open it could start runs here. Set the environment variable EXPLORER_PASSWORD and start it again to train "
+            f"over a link or a network. {_AT_HOME}"
         )
     return None
 

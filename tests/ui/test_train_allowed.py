@@ -113,13 +113,9 @@ def test_where_it_is_allowed_the_same_calls_work(folder: Path) -> None:
     assert set(named) == {f"/{name}" for name in PUBLIC}
 
 
-@pytest.mark.parametrize(
-    ("share", "password", "shared"), [(True, "", True), (True, "words", False), (False, "", False)]
-)
-def test_a_password_guards_the_page_and_lets_a_shared_one_train(
-    monkeypatch: pytest.MonkeyPatch, share: bool, password: str, shared: bool
-) -> None:
-    monkeypatch.setenv("EXPLORER_PASSWORD", password)
+@pytest.fixture
+def how_served(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What `serve` builds and launches the page with, without a server."""
     seen: dict[str, Any] = {}
 
     class Served:
@@ -135,6 +131,56 @@ def test_a_password_guards_the_page_and_lets_a_shared_one_train(
 
     monkeypatch.setattr(app, "build_app", build)
     monkeypatch.setattr(app, "warm_up", lambda registry: None)
+    for name in ("EXPLORER_PASSWORD", "GRADIO_SERVER_NAME", "SPACE_ID"):
+        monkeypatch.delenv(name, raising=False)
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("share", "password", "shared"), [(True, "", True), (True, "words", False), (False, "", False)]
+)
+def test_a_password_guards_the_page_and_lets_a_shared_one_train(
+    how_served: dict[str, Any], monkeypatch: pytest.MonkeyPatch, share: bool, password: str, shared: bool
+) -> None:
+    monkeypatch.setenv("EXPLORER_PASSWORD", password)
     app.serve(host=None, port=None, share=share, demo=False, data=None)
-    assert seen["shared"] is shared
-    assert seen.get("auth") == (("explorer", password) if password else None)
+    assert how_served["shared"] is shared
+    assert how_served.get("auth") == (("explorer", password) if password else None)
+
+
+@pytest.mark.parametrize(
+    ("host", "named", "shared"),
+    [
+        (None, "", False),
+        ("localhost", "", False),
+        ("127.0.0.1", "0.0.0.0", False),
+        ("::1", "", False),
+        ("0.0.0.0", "", True),
+        ("::", "", True),
+        ("my-machine", "", True),
+        (None, "0.0.0.0", True),
+    ],
+)
+@pytest.mark.parametrize("password", ["", "words"])
+def test_a_page_for_other_machines_trains_only_behind_a_password(
+    how_served: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    host: str | None,
+    named: str,
+    shared: bool,
+    password: str,
+) -> None:
+    monkeypatch.setenv("GRADIO_SERVER_NAME", named)
+    monkeypatch.setenv("EXPLORER_PASSWORD", password)
+    app.serve(host=host, port=None, share=False, demo=False, data=None)
+    assert how_served["shared"] is (shared and not password)
+
+
+@pytest.mark.parametrize("space", [True, False])
+def test_a_space_is_public_however_it_is_started(
+    how_served: dict[str, Any], monkeypatch: pytest.MonkeyPatch, space: bool
+) -> None:
+    if space:
+        monkeypatch.setenv("SPACE_ID", "someone/space")
+    app.serve(host=None, port=None, share=False, demo=False, data=None)
+    assert how_served["demo"] is space
