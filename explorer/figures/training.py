@@ -103,8 +103,9 @@ def _dev(line: Line, look: _Look) -> list[Trace]:
     stroke = {"color": look.colour, "width": 2, "dash": look.dash}
     shown = {"mode": "lines+markers", "marker": marks, "line": stroke}
     made = [_trace(scores, look, "dev Spearman", "%{y:.2f}", **shown, **_DEV)]
-    if look.alone and scores.values:
-        best = max(range(len(scores.values)), key=lambda index: scores.values[index])
+    trained = [index for index, step in enumerate(scores.steps) if step > 0]  # before the first step nothing is kept
+    if look.alone and trained:
+        best = max(trained, key=lambda index: scores.values[index])
         top = Line((scores.steps[best],), (scores.values[best],))
         ring = {"size": 15, "symbol": "circle-open", "color": look.colour, "line": {"width": 2.5}}
         ringed = {"mode": "markers", "marker": ring, "showlegend": True}

@@ -53,7 +53,7 @@ def write_aside(
     aside = folder.with_name(f".{folder.name}.new")
     shutil.rmtree(aside, ignore_errors=True)
     aside.parent.mkdir(parents=True, exist_ok=True)
-    copy = deepcopy(encoder).cpu()
+    copy = deepcopy(encoder.cpu())  # a second copy may not fit on a GPU
     (copy.half() if half else copy).save_pretrained(str(aside), create_model_card=False, safe_serialization=True)
     _make_portable(aside)
     for name, tensors in (beside or {}).items():

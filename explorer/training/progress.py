@@ -121,15 +121,21 @@ class Watch(TrainerCallback):
         report: Where warnings go.
         losses: Where the trainer leaves each step's loss.
         stop: Whether the run is to stop, which breaks an evaluation off.
+        done_before: Steps of the stages before this one.
     """
 
-    def __init__(self, config: TrainConfig, report: Report, losses: Losses, stop: StopOnSignal) -> None:
+    def __init__(
+        self, config: TrainConfig, report: Report, losses: Losses, stop: StopOnSignal, done_before: int
+    ) -> None:
         self.config, self.report, self.losses, self.stop = config, report, losses, stop
+        self.done_before = done_before
         self._warned: set[str] = set()
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         """Looks at the loss."""
-        self._tell("loss", bad_loss(self.losses.last, state.global_step), fail=self.config.stop_on_nan)
+        self._tell(
+            "loss", bad_loss(self.losses.last, self.done_before + state.global_step), fail=self.config.stop_on_nan
+        )
 
     def on_evaluate(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
@@ -138,9 +144,9 @@ class Watch(TrainerCallback):
         spread = kwargs["metrics"][f"eval_{SPREAD}"]
         if self.stop.stopped and isnan(spread):
             return control
-        self._tell("spread", collapsed(spread, state.global_step), fail=self.config.stop_on_collapse)
+        self._tell("spread", collapsed(spread, self.done_before + state.global_step), fail=self.config.stop_on_collapse)
         history = [entry[f"eval_{SPEARMAN}"] for entry in state.log_history if f"eval_{SPEARMAN}" in entry]
-        plateau = no_progress(history, self.config.patience, state.global_step)
+        plateau = no_progress(history, self.config.patience, self.done_before + state.global_step)
         self._tell("plateau", plateau, fail=False)
         if plateau and self.config.stop_on_plateau:
             control.should_training_stop = True

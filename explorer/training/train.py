@@ -145,7 +145,7 @@ class Run:
         if checkpoint is None and stage is self.stages[0]:
             progress.dev(0, self.evaluator(self.model))
         trainer.losses = losses
-        for callback in (Watch(self.config, self.report, losses, self.stop), progress, self.stop):
+        for callback in (Watch(self.config, self.report, losses, self.stop, stage.done_before), progress, self.stop):
             trainer.add_callback(callback)
         if checkpoint:
             self._make_up(trainer, stage, checkpoint, progress)

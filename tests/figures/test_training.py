@@ -30,6 +30,13 @@ def test_one_run_shows_raw_and_smoothed_loss_and_its_best_score() -> None:
     ]
 
 
+def test_what_was_not_trained_is_drawn_but_never_ringed() -> None:
+    curves = Curves(dev=Line((0, 10, 20), (0.9, 0.5, 0.6)))
+    _, _, dev, best, _ = training_figure([RunCurves("a", curves)]).data
+    assert (list(dev.y), best.x[0]) == ([90, 50, 60], 20)
+    assert len(training_figure([RunCurves("a", Curves(dev=Line((0,), (0.9,))))]).data) == 4
+
+
 def test_several_runs_differ_in_colour_and_dash_and_names_are_escaped() -> None:
     figure = training_figure([run("one"), run("<img src=x>")])
     first, second = (trace for trace in figure.data if trace.showlegend)

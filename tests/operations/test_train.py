@@ -20,6 +20,7 @@ from explorer.errors import TrainingError
 from explorer.operations import train as operation
 from explorer.operations.score import read_references
 from explorer.operations.train import fine_tune
+from explorer.paths import downloads_folder
 from explorer.training.config import TrainConfig
 
 ROWS = "score\tsentence1\tsentence2\n5\ta dog\ta dog runs\n1\ta cat\ta house\n2\tred ball\ta ball\n4\train\tsnow\n"
@@ -169,11 +170,27 @@ def test_fine_tune_on_another_table_does_not_call_it_stsb(config: TrainConfig, t
     assert events[-1] == "saving"
 
 
+@pytest.mark.parametrize(
+    ("split", "path", "name"),
+    [
+        ("dev", "data/stsb/dev.tsv", "stsb_dev"),
+        ("test", "data/stsb/test.tsv", "stsb_test"),
+        ("dev", "data/stsb/test.tsv", "dev"),
+        ("dev", "data/stsb/train.tsv", "dev"),
+        ("dev", "uploads/my_stsb_dev.tsv", "dev"),
+        ("dev", "stsb-like/dev.tsv", "dev"),
+    ],
+)
+def test_only_stsbs_own_splits_are_called_stsb(split: str, path: str, name: str) -> None:
+    assert operation._named(split, path) == name
+    assert operation._named(split, str(downloads_folder("tables") / "stsb.parquet")) == f"stsb_{split}"
+
+
 def test_fine_tune_refuses_to_put_in_place_what_scores_otherwise(
     config: TrainConfig, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     with monkeypatch.context() as broken:
-        broken.setattr(operation, "_SWAPPED_RANKS", -1.0)
+        broken.setattr(operation, "_ROUNDING", -2.0)
         with pytest.raises(TrainingError, match="checkpoints are kept"):
             fine_tune(config)
     assert not (tmp_path / "runs" / "mine" / "modules.json").exists()
