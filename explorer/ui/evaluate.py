@@ -24,11 +24,13 @@ from explorer.ui.downloads import csv_button
 from explorer.ui.errors import for_person, refuse
 from explorer.ui.filters_text import caption
 from explorer.ui.html import Html
-from explorer.ui.page import BARE, PRIVATE, Page, keep_choices, load_on_open
+from explorer.ui.page import BARE, PRIVATE, Page, keep_choices
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# One after the other: a look that began before a start must not come back after it and put the timer to sleep.
+IN_ORDER: dict[str, Any] = {"concurrency_id": "evaluation", "concurrency_limit": 1}
 SUBSETS = [("All pairs", "all"), ("Clean pairs", "clean"), ("Overlapping pairs", "overlap")]
 MEASURES = [("Spearman", "spearman"), ("Pearson", "pearson")]
 PAPER_TABLES = [("Table 1", "table1"), ("Table 2", "table2"), ("Table 3", "table3")]
@@ -91,11 +93,11 @@ def build(page: Page) -> None:
     outputs = [status, start, stop, timer, seen, scores, parts, words, overlap, pairs, gains, paper, slices]
     controls = [*choice, overlap_task, paper_table, slice_task]
 
-    event: dict[str, Any] = {"outputs": outputs, **PRIVATE}
-    start.click(partial(begin, run), [encoders, tasks, split], outputs=outputs, **PRIVATE)
-    stop.click(partial(halt, run), None, outputs, **PRIVATE)
+    event: dict[str, Any] = {"outputs": outputs, **IN_ORDER, **PRIVATE}
+    start.click(partial(begin, run), [encoders, tasks, split], **event)
+    stop.click(partial(halt, run), None, **event)
     timer.tick(partial(look, run), [seen, *controls], trigger_mode="once", **event)
-    load_on_open(page, partial(look, run, -2), outputs, controls)
+    page.tab.select(partial(look, run), [seen, *controls], **event)
     keep_choices(page, encoders, partial(boxes, run))
     for control in controls:
         control.input(partial(look, run, -2), controls, trigger_mode="always_last", **event)

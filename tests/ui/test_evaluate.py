@@ -36,6 +36,7 @@ from explorer.ui import (
     evaluate_tables,
     evaluate_views,
 )
+from explorer.ui.app import build_app
 from explorer.ui.page import Page
 
 CONTROLS = ("all", "all pairs", "spearman", "stsb", "stsb", "table1", "stsb")
@@ -330,3 +331,11 @@ def test_visitors_bring_in_nothing(run: EvaluationRun, tmp_path: Path) -> None:
         "bring in no encoders" in list(evaluate_sources.add_for_page(public, evaluate.boxes, str(tmp_path), []))[-1][0]
     )
     assert "bring in no encoders" in list(evaluate_sources.fetch_for_page(public))[-1]
+
+
+def test_starts_and_looks_come_one_after_the_other(folder: Path) -> None:
+    app = build_app(Registry([folder / "encoders"]), data=folder / "data")
+    queued = [fn for fn in app.fns.values() if fn.concurrency_id == "evaluation"]
+    # Start, stop, the timer, opening the tab, and each control.
+    assert len(queued) == 4 + len(CONTROLS)
+    assert {fn.concurrency_limit for fn in queued} == {1}
