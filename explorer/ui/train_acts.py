@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from explorer.operations.training_request import drop_tables
 from explorer.ui import train_form
 from explorer.ui.cards import message, notice
 from explorer.ui.errors import for_person
-from explorer.ui.train_allowed import where_allowed
+from explorer.ui.html import tag
+from explorer.ui.train_allowed import training_allowed, where_allowed
 from explorer.ui.train_live import Bench, Live
 
 FOLLOW = "(file) => { if (file) setTimeout(() => document.querySelector('#train-zip-file').click(), 50); }"
@@ -34,7 +36,16 @@ def look(bench: Bench, seen: dict[str, str]) -> Live:
     return bench.watch.look(bench.watch.choose(seen["job"] or None), seen)
 
 
-@for_person(lambda text, *_: (message(text), *Live()))
+def _refused(text: str, bench: Bench, asked: dict[str, str]) -> tuple[Any, ...]:
+    """What an act that failed shows: why, which lets the script switch the button on again, and what is new by now."""
+    said = tag("div", message(text), data_at=time.time_ns())  # the same words twice are news too
+    if training_allowed(bench.page) is not None:
+        return said, *Live()
+    bench.watch.forget()
+    return said, *bench.watch.look(bench.watch.choose(asked["job"]), asked)
+
+
+@for_person(_refused)
 @where_allowed
 def act(bench: Bench, asked: dict[str, str]) -> tuple[Any, ...]:
     """Does what a button of a run says; returns (what was done, the live parts)."""
@@ -42,21 +53,18 @@ def act(bench: Bench, asked: dict[str, str]) -> tuple[Any, ...]:
     if what not in _ACTS:
         raise TrainingError(f"{what[:40]!r} is nothing that can be done to a run.")
     said: Any = gr.skip()
-    try:
-        if what == "stop":
-            said = notice(_stopped(jobs.stop(id)))
-        elif what == "resume":
-            said = notice(f"{jobs.resume(id).id} goes on from its last checkpoint.")
-        elif what == "rename":
-            new = rename(jobs, id, asked["text"].strip()).id
-            said, id = notice(f"{id} is called {new} now, as a run and as an encoder."), new
-        elif what == "delete":
-            jobs.delete(id)
-            drop_tables(jobs.runs_folder, [job.config for job in jobs.list()])
-            said = notice(f"{id} is deleted.")
-    finally:
-        # Whatever went wrong, the buttons come back as the run now is.
-        bench.watch.forget()
+    if what == "stop":
+        said = notice(_stopped(jobs.stop(id)))
+    elif what == "resume":
+        said = notice(_resumed(jobs.resume(id)))
+    elif what == "rename":
+        new = rename(jobs, id, asked["text"].strip()).id
+        said, id = notice(f"{id} is called {new} now, as a run and as an encoder."), new
+    elif what == "delete":
+        jobs.delete(id)
+        drop_tables(jobs.runs_folder, [job.config for job in jobs.list()])
+        said = notice(f"{id} is deleted.")
+    bench.watch.forget()
     return said, *bench.watch.look(bench.watch.choose(id))
 
 
@@ -85,3 +93,7 @@ def export(bench: Bench, asked: dict[str, str]) -> tuple[Any, Any]:
 def _stopped(job: Job) -> str:
     where = f"; its last checkpoint is of step {job.checkpoint:,}" if job.checkpoint is not None else ""
     return f"{job.id} is {job.state}{where}."
+
+
+def _resumed(job: Job) -> str:
+    return f"{job.id} goes on from its last checkpoint." if job.checkpoint is not None else f"{job.id} starts again."

@@ -18,7 +18,7 @@ _SCRIPT = """
 const idle = %(idle)d;
 const viewer = Math.random().toString(36).slice(2);
 const kept = {};
-let last = 0;
+let last = 0, renamed = '';
 const part = (name) => document.querySelector('#train-' + name + ' [data-stamp]')?.dataset.stamp ?? '';
 const seen = () => ({
     viewer, job: document.querySelector('#train-job [data-job]')?.dataset.job
@@ -41,6 +41,11 @@ const leave = () => {
     window.history.replaceState(window.history.state, '', address);
 };
 const look = () => {
+    // The address follows a new name once the run has it.
+    if (renamed && document.querySelector('#train-job [data-job]')?.dataset.job === renamed) {
+        remember(renamed);
+        renamed = '';
+    }
     const list = document.querySelector('#train-history');
     if (document.querySelector('#train-parts')?.offsetParent === null) { leave(); return; }
     if (!list || list.offsetParent === null || document.hidden) return;
@@ -62,7 +67,7 @@ document.addEventListener('click', (event) => {
     if (what === 'copy') { copy(button); return; }
     if (what === 'choose') remember(job);
     const text = button.parentElement.querySelector('[data-text]')?.value ?? '';
-    if (what === 'rename') remember(text);
+    renamed = what === 'rename' ? text.trim() : '';
     if (what === 'clone') { trigger('clone', {job}); return; }
     if (what === 'export') { trigger('export', {job}); return; }
     if (button.closest('.acts')) button.disabled = true;
@@ -72,8 +77,12 @@ document.addEventListener('toggle', (event) => {
     const key = event.target.dataset?.keep;
     if (key) kept[key] = event.target.open;
 }, true);
-// A part that comes anew is as open or closed as a person left it.
-new MutationObserver(() => {
+// A part that comes anew is as open or closed as a person left it. An act that was refused changes no part: once its outcome
+// is told, the buttons can be pressed again.
+new MutationObserver((changes) => {
+    const status = document.querySelector('#train-status');
+    if (changes.some((change) => status?.contains(change.target)))
+        for (const button of document.querySelectorAll('#train-job .acts button:disabled')) button.disabled = false;
     for (const item of document.querySelectorAll('#train-runs details[data-keep]'))
         if (item.dataset.keep in kept && item.open !== kept[item.dataset.keep]) item.open = kept[item.dataset.keep];
 }).observe(document.body, {childList: true, subtree: true});

@@ -282,6 +282,8 @@ def test_what_cannot_be_done_is_said(bench: Bench, what: str, words: str) -> Non
     said, *live = train_acts.act(bench, {"what": what, "job": "mine", "text": "Not A Name"})
     assert "wrong" in said
     assert words in said
+    again, *_ = train_acts.act(bench, {"what": what, "job": "mine", "text": "Not A Name"})
+    assert again != said  # it is by a changed status that the script switches the button on again
 
 
 def test_comparison_draws_every_run_and_says_what_differs(bench: Bench) -> None:
