@@ -34,7 +34,8 @@ def build(bench: Bench) -> None:
     ) -> list[str]:
         """Starts a training run, or several with different seeds, and returns their ids; they go on without the caller.
 
-        A preset gives everything; what else is named replaces its part. backbone: an encoder's name, a folder or a hub id.
+        A preset gives everything; what else is named replaces its part, and must be named where the preset's own is not
+        here. backbone: an encoder's name, a folder or a hub id.
         pooling: cls, mean or cnn. source: sample, data or hub. settings: epochs, batch_size, learning_rate and the like.
         """
         return start_for_api(bench, preset, backbone, pooling, objective, source, settings, name, seeds)
@@ -77,6 +78,10 @@ def start_for_api(
         )
     if source is not None and source not in list(_SOURCES):
         raise SettingError(f"source is {source[:60]!r}; it must be one of {', '.join(_SOURCES)}.")
+    given = {"backbone": backbone, "source": source}
+    swapped = [words for what, words in train_form.stand_ins(named or "", values).items() if not given[what]]
+    if swapped:
+        raise SettingError(f"{' '.join(swapped)} Name backbone and source to start it all the same.")
     base = train_form.request_of([values.get(field) for field in train_form.FIELDS])
     if named == CLASSROOM and seeds == 1 and not name:
         name = free_name(bench.watch.jobs, CLASSROOM)

@@ -18,6 +18,7 @@ from explorer.training.config import TrainConfig, suggested_settings
 from explorer.training.presets import CLASSROOM, Preset, preset, presets
 from explorer.ui import train_text
 from explorer.ui.page import BARE, PRIVATE, Page
+from explorer.ui.words import family
 
 OTHER = "another"
 OWN = "own"
@@ -37,6 +38,12 @@ _EMBEDDINGS = {
     "cross-encoder": "cross-encoder",
 }
 _DEFAULTS: dict[str, Any] = {item.name: item.default for item in fields(TrainConfig) if item.name in SETTINGS}
+_SAMPLE_INSTEAD = {
+    "none": "the dev pairs of the shipped sample take the place of its own",
+    "stsb": "240 graded pairs of the shipped sample take its place",
+    "nli": "labelled pairs of the shipped sample are trained on, a few hundred, and its dev pairs score",
+    "nli+stsb": "nor is NLI; the shipped sample takes their place, a few hundred pairs of either kind",
+}
 _KINDS = [".csv", ".tsv", ".jsonl", ".parquet"]
 
 
@@ -131,6 +138,27 @@ def filled_from_preset(name: str, infos: Sequence[EncoderInfo], has_data: bool) 
     return {**_DEFAULTS, **layer, **item.settings, **backbone, "source": source.value, "name": "", "seeds": 1}
 
 
+def stand_ins(name: str, values: Mapping[str, Any]) -> dict[str, str]:
+    """Returns what took the place of a preset's own backbone and tables, by "backbone" and "source", a sentence each.
+
+    Args:
+        name: The preset's.
+        values: What `filled_from_preset` made of it.
+    """
+    item, found = preset(name), {}
+    if item is None or item.row is None:
+        return {}
+    if values.get("backbone") != OTHER:
+        instead = values.get("backbone") or "nothing"
+        found["backbone"] = (
+            f"The paper starts from {family(item.row[2])}-base, which is not here; this starts from {instead}. Its figures are "
+            "not the paper's."
+        )
+    if values.get("source") == Source.SAMPLE:
+        found["source"] = f"STSb is not here: {_SAMPLE_INSTEAD[item.data]}."
+    return found
+
+
 def filled_from_config(config: Mapping[str, Any], infos: Sequence[EncoderInfo]) -> dict[str, Any]:
     """Returns the fields' values that repeat a run; its tables are taken from where it had them."""
     known = named_backbone(str(config.get("backbone", "")), infos)
@@ -142,8 +170,8 @@ def filled_from_config(config: Mapping[str, Any], infos: Sequence[EncoderInfo]) 
 
 def suggestions(backbone: str, objective: str, infos: Sequence[EncoderInfo]) -> dict[str, Any]:
     """Returns the settings that suit a backbone and an objective."""
-    family = next((info.family for info in infos if info.name == backbone), "bert")
-    return suggested_settings(family, objective)
+    of = next((info.family for info in infos if info.name == backbone), "bert")
+    return suggested_settings(of, objective)
 
 
 def updates(values: Mapping[str, Any]) -> list[Any]:
@@ -157,8 +185,8 @@ def _backbone_of(item: Preset, infos: Sequence[EncoderInfo]) -> dict[str, str]:
         return {"backbone": known, "other": ""}
     if hub_allowed():
         return {"backbone": OTHER, "other": item.backbone}
-    family = item.row[2] if item.row else "bert"
-    names = [info.name for info in infos if info.family == family]
+    wanted = item.row[2] if item.row else "bert"
+    names = [info.name for info in infos if info.family == wanted]
     return {"backbone": names[0], "other": ""} if names else {}
 
 

@@ -27,7 +27,6 @@ from explorer.ui.errors import for_person, toast
 from explorer.ui.html import join, tag
 from explorer.ui.train_allowed import where_allowed
 from explorer.ui.train_live import Bench, Live
-from explorer.ui.words import family
 
 _NEWS_SECONDS = 1.0
 _NOTHING = tuple(gr.skip() for _ in Live._fields)
@@ -119,7 +118,8 @@ def take_preset(bench: Bench, name: str) -> tuple[Any, ...]:
     item = preset(name)
     infos = train_form.usable(bench.page)
     values = train_form.filled_from_preset(name, infos, bench.page.data is not None)
-    words = tag("p", item.sentence if item else "", _instead(name, values), cls="small explains")
+    said = [item.sentence if item else "", *train_form.stand_ins(name, values).values()]
+    words = tag("p", " ".join(said), cls="small explains")
     return words, *train_form.updates(values)
 
 
@@ -141,14 +141,3 @@ def _started(bench: Bench, ids: list[str]) -> tuple[Any, ...]:
     text = f"{ids[0]} is started." if len(ids) == 1 else f"{len(ids)} runs are started, one after the other."
     said = notice(f"{text} It goes on if you close this page.")
     return said, gr.Tabs(selected="runs"), *bench.watch.look(ids[0])
-
-
-def _instead(name: str, values: dict[str, Any]) -> str:
-    """What a preset's own backbone was replaced by, if it was."""
-    item = preset(name)
-    if item is None or item.row is None or values.get("backbone") in (train_form.OTHER, None):
-        return ""
-    return (
-        f" The paper starts from {family(item.row[2])}-base, which is not here; this starts from {values['backbone']}, a "
-        "smaller model that has been trained on sentence pairs before. Its figures are not the paper's."
-    )

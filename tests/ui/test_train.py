@@ -18,7 +18,7 @@ from explorer.operations.training_request import count_rows
 from explorer.paths import ASSETS
 from explorer.training.export import save_encoder
 from explorer.training.presets import preset
-from explorer.ui import train_acts, train_bridge, train_compare, train_form, train_start, train_views
+from explorer.ui import train_acts, train_api, train_bridge, train_compare, train_form, train_start, train_views
 from explorer.ui.page import Page
 from explorer.ui.train_live import Bench, Watch
 from tests.ui.train_helpers import QuietJobs, add_steps, finished, living, write_run
@@ -258,7 +258,20 @@ def test_a_preset_fills_the_form_and_says_what_stands_in_for_its_backbone(bench:
     filled = dict(zip(train_form.FIELDS, fields, strict=True))
     assert (filled["backbone"], filled["pooling"], filled["epochs"]) == ("bert-mean", "cnn", 4.0)
     assert "BERT-base, which is not here" in words
+    assert "240 graded pairs of the shipped sample take its place" in words
     assert len(train_form.preset_choices()) == 32
+
+
+def test_an_endpoint_starts_no_preset_on_other_data_or_backbone_unless_they_are_named(bench: Bench) -> None:
+    def start(backbone: str | None, source: str | None) -> list[str]:
+        return train_api.start_for_api(bench, "stsb-bert-siamese-mean", backbone, None, None, source, None, None, 1)
+
+    with pytest.raises(gr.Error, match="BERT-base, which is not here.*STSb is not here"):
+        start(None, None)
+    with pytest.raises(gr.Error, match="^.STSb is not here.*Name backbone and source"):
+        start("bert-mean", None)
+    assert bench.watch.list() == []
+    assert len(start("bert-mean", "sample")) == 1
 
 
 def test_rename_and_export_take_the_encoder_along(bench: Bench, tiny_encoder: Callable) -> None:
