@@ -26,7 +26,7 @@ _SETTINGS = ("backbone", "pooling", "objective", "epochs", "batch_size", "learni
 _COLUMNS = (
     Column("Run"),
     Column("State"),
-    Column("Best dev score", "Spearman × 100", number=True),
+    Column("Dev score", "Spearman × 100", number=True),
     Column("Steps", number=True),
     Column("Took"),
     Column("What differs"),
@@ -34,7 +34,7 @@ _COLUMNS = (
 _SEED_COLUMNS = (
     Column("Runs that differ in the seed alone"),
     Column("Seeds"),
-    Column("Best dev score of each", "Spearman × 100", number=True),
+    Column("Dev score of each, as saved", "Spearman × 100", number=True),
     Column("Mean", number=True),
     Column("Standard deviation", number=True),
     Column("n", number=True),
@@ -88,7 +88,7 @@ def compare(bench: Bench, names: Sequence[str] | None) -> tuple[Any, Any, Any]:
 
 
 def seed_table(jobs: Sequence[Job]) -> Html:
-    """Returns the groups of seeds with mean and spread of their best dev scores."""
+    """Returns the groups of seeds with mean and spread of the dev scores of what they saved."""
     groups, by_id = seed_groups(jobs), {job.id: job for job in jobs}
     heading = tag("div", tag("h2", "Several seeds"), cls="part")
     if not groups:
@@ -102,7 +102,7 @@ def _seed_row(group: SeedGroup, jobs: Mapping[str, Job]) -> list[str]:
     return [
         ", ".join(group.ids),
         ", ".join(map(str, group.seeds)),
-        ", ".join(train_views.spearman(jobs[id].dev_spearman) for id in group.ids),
+        ", ".join(train_views.spearman(train_views.saved_score(jobs[id])) for id in group.ids),
         words.score(group.mean),
         words.score(group.spread),
         f"{group.finished}" + (f" (and {waiting} not finished)" if waiting else ""),
@@ -119,7 +119,7 @@ def _table(jobs: Sequence[Job]) -> Html:
             [
                 job.id,
                 train_views.chip(job.state),
-                train_views.spearman(job.dev_spearman),
+                train_views.spearman(train_views.dev_score(job)),
                 words.DASH if job.steps is None else f"{job.step or 0:,} of {job.steps:,}",
                 train_views.duration(span) if not job.alive else words.DASH,
                 differs or "nothing of the main settings",

@@ -9,7 +9,7 @@ from explorer.ui.html import Html, tag
 
 LEAD = (
     "Train an encoder of your own on this machine. A run is a process of its own: close the page, or restart the explorer, and "
-    "it goes on; come back and it is here. When it has finished, its encoder is in every tab."
+    "it goes on; come back and it is here. When it has finished, its encoder is in every tab, a cross-encoder in Evaluate."
 )
 _MORE = (
     "Fine-tuning starts from a backbone that already knows language, and changes it a little, batch by batch, so that a number "
@@ -17,18 +17,19 @@ _MORE = (
     "The loss says how far the encoder is from the answers it is shown, on the batch it has just seen. Going down means that it "
     "fits the training pairs, not that it is good at new ones.",
     "That is why some pairs, the dev pairs, are kept out of training. Now and then they are scored, and Spearman × 100 says how "
-    "far the cosines put them in the same order as people did: 100 is the same order, 0 is no relation. The best moment by "
+    "far the cosines put them in the same order as their grades: 100 is the same order, 0 is no relation. The best moment by "
     "dev is what is saved, not the last one.",
     "The learning rate is the size of a step. It rises during the warm-up, since the first steps are the least certain, and then "
     "falls to zero.",
     "A seed decides everything that is left to chance: the order of the pairs, dropout, and the first weights of a new layer. "
-    "The same seed on the same machine gives the same run; another seed shows how much chance matters.",
+    "The same seed on the same processor gives the same run, on a GPU almost; another seed shows how much chance matters.",
 )
 CLASSROOM_TITLE = "The one-minute classroom run"
 CLASSROOM_WATCH = "Watch the loss fall and the dev score climb."
 CLASSROOM_NOTE = "Longer on a busy machine. Nothing leaves it."
 CURVES = (
-    "the loss of each step with its running mean; Spearman × 100 on the dev pairs each time they were scored, the best one "
+    "the loss of about one step a second (of a long run, means of several) with its running mean; "
+    "Spearman × 100 on the dev pairs each time they were scored, the best one "
     "ringed; the learning rate. All three against the step.",
     "that a lower loss makes a better encoder: compare dev scores, not losses, and never losses of two objectives, whose units "
     "differ. The dev score chose the moment that is saved, so it flatters a little; a fair figure comes from pairs that chose "
@@ -40,7 +41,8 @@ COMPARED = (
     "scored on different dev pairs cannot be compared at all.",
 )
 SEEDS = (
-    "runs that differ in nothing but the seed: their best dev scores, the mean, and the standard deviation (how far a score "
+    "runs that differ in nothing but the seed: the dev scores of what they saved, the mean, "
+    "and the standard deviation (how far a score "
     "typically lies from the mean).",
     "much about another setting whose mean differs by less than the spread. Three seeds show that chance matters, not exactly "
     "how much.",
@@ -53,7 +55,7 @@ NOT_CHECKED = "“Check first” reads the data and tries a few steps, before an
 OBJECTIVES = {
     Objective.STS: (
         "Graded pairs",
-        "The cosine of two sentences should equal the score that people gave the pair, divided by its highest: the paper's "
+        "The cosine of two sentences should equal the score that the pair was given, divided by the highest: the paper's "
         "training on STSb. Needs pairs with scores.",
     ),
     Objective.NLI: (
@@ -68,7 +70,7 @@ OBJECTIVES = {
     ),
     Objective.RANKING: (
         "Ranking in the batch",
-        "Each sentence should find its own partner among all partners in the batch; larger batches are harder, and better. "
+        "Each sentence should find its own partner among all partners in the batch; larger batches are harder, and often better. "
         "Needs triplets, or pairs with labels.",
     ),
     Objective.NLI_STS: (
@@ -87,15 +89,17 @@ LAYER_INFO = (
 )
 STATES = {
     State.QUEUED: ("Queued", "It waits until the run before it on the same device has ended."),
-    State.STARTING: ("Starting", "It loads the backbone and the tables."),
-    State.RUNNING: ("Running", ""),
+    State.STARTING: ("Starting", "It loads the backbone and the tables, and scores dev before the first step."),
+    State.RUNNING: ("Running", "It is about to make its first step."),
     State.SAVING: ("Saving", "The best checkpoint is measured again and written as an encoder."),
     State.STOPPING: ("Stopping", "It saves a checkpoint and ends; after eight seconds it is ended."),
     State.FINISHED: ("Finished", "Its encoder is in every tab."),
     State.FAILED: ("Failed", ""),
-    State.STOPPED: ("Stopped", "It can go on from its last checkpoint."),
-    State.LOST: ("Lost", "Its process is gone; it can go on from its last checkpoint."),
+    State.STOPPED: ("Stopped", ""),
+    State.LOST: ("Lost", ""),
 }
+GOES_ON = "It can go on from its last checkpoint."
+BEGINS_ANEW = "It was stopped before its first checkpoint; resumed, it begins anew."
 DATA_HELP = (
     "Graded pairs have the columns sentence1, sentence2 and score; labelled pairs sentence1, sentence2 and label (entailment, "
     "neutral or contradiction); triplets anchor, positive and negative. Files are .csv, .tsv, .jsonl or .parquet."
@@ -105,7 +109,7 @@ SETTINGS = {
     "epochs": ("Epochs", "Passes over the training table."),
     "nli_epochs": ("Epochs of stage 1", "Labels, then grades: passes over the labelled pairs."),
     "max_steps": ("Most steps", "Per stage; 0 goes by epochs."),
-    "batch_size": ("Batch size", "Pairs in one step."),
+    "batch_size": ("Batch size", "Rows in one step, on each GPU."),
     "max_length": ("Longest input", "Word pieces; the rest is cut off."),
     "learning_rate": ("Learning rate", "Of the backbone, at its peak."),
     "head_learning_rate": ("Learning rate, new layers", "Of the CNN and the label layer."),

@@ -27,7 +27,7 @@ _COLUMNS = (
     Column("Objective"),
     Column("Started", "UTC"),
     Column("Took"),
-    Column("Best dev score", "Spearman × 100", number=True),
+    Column("Dev score", "Spearman × 100", number=True),
     Column("Device"),
 )
 _LEVELS = {Level.OK: "OK", Level.WARNING: "Warning", Level.ERROR: "Error"}
@@ -135,6 +135,18 @@ def spearman(value: float | None) -> str:
     return words.score(None if value is None else 100 * value)
 
 
+def saved_score(job: Job) -> float | None:
+    """Returns the dev Spearman of a finished run's encoder, measured as it was saved; None if there is none yet."""
+    value = job.scores.get("dev_spearman")
+    return value if isinstance(value, int | float) else None
+
+
+def dev_score(job: Job) -> float | None:
+    """Returns the dev Spearman of what a run has saved, or the best so far of one that has saved nothing yet."""
+    saved = saved_score(job)
+    return job.dev_spearman if saved is None else saved
+
+
 def objective(config: Any) -> str:
     """Returns objective and sentence layer in a few words."""
     named = {item.value: title for item, (title, _) in train_text.OBJECTIVES.items()}
@@ -162,7 +174,7 @@ def _row(job: Job, chosen: str | None) -> list[str]:
         objective(job.config),
         moment(job.started or job.created),
         duration(None if span is None else max(0, span)),
-        spearman(job.dev_spearman),
+        spearman(dev_score(job)),
         job.device or words.DASH,
     ]
 
@@ -170,8 +182,10 @@ def _row(job: Job, chosen: str | None) -> list[str]:
 def _now(job: Job) -> str:
     """One sentence on where the run is."""
     if job.reason:
-        end = " It can go on from its last checkpoint." if job.state in RESUMABLE and job.checkpoint else ""
+        end = f" {train_text.GOES_ON}" if job.state in RESUMABLE and job.checkpoint else ""
         return f"{job.reason}{end}"
+    if job.state is State.STOPPED:
+        return train_text.GOES_ON if job.checkpoint else train_text.BEGINS_ANEW
     if job.state is State.RUNNING and job.steps:
         stage = f"Stage {job.stage}, step" if job.stage else "Step"
         left = f", about {duration(job.eta_seconds)} left" if job.eta_seconds is not None else ""
@@ -230,13 +244,12 @@ def _delete(job: Job) -> Html:
 
 
 def _numbers(job: Job) -> Html:
-    dev = job.scores.get("dev_spearman")
+    saved = saved_score(job)
     memory = None if job.memory_mb is None else f"{job.memory_mb:,.0f} MB"
     span = took(job, time.time() // 10 * 10)
     rows = [
-        ("Best dev Spearman × 100", spearman(job.dev_spearman)),
-        ("Measured on the saved encoder", spearman(dev) if isinstance(dev, int | float) else None),
-        ("Loss of the last steps", None if job.loss is None else f"{job.loss:.4f}"),
+        ("Best dev Spearman × 100" if saved is None else "Dev Spearman × 100, as saved", spearman(dev_score(job))),
+        ("Loss, newest step told of", None if job.loss is None else f"{job.loss:.4f}"),
         ("Sentences a second", None if job.sentences_per_second is None else f"{job.sentences_per_second:,.0f}"),
         ("Memory of the run", memory),
         ("Took" if not job.alive else "So far", duration(None if span is None else max(0, span))),
