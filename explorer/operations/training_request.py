@@ -32,6 +32,7 @@ _CHOSEN = ("backbone", "pooling", "objective", "train", "dev", "nli", "output", 
 SETTINGS = tuple(item.name for item in fields(TrainConfig) if item.name not in _CHOSEN)
 _LABELLED = (Objective.NLI, Objective.TRIPLET, Objective.RANKING)
 Progress = Callable[[int, int], None]
+_SAMPLE_HIGHEST = 5
 _TABLES_FOLDER = ".tables"
 _TABLES = ("train", "nli", "dev")
 _HUB_TABLES = {"graded": "stsb", "labelled": "all-nli"}
@@ -261,7 +262,29 @@ def _uploaded(request: Request) -> dict[str, str]:
     given = {name: request.uploads[name] for name in needed}
     for path in request.uploads.values():
         _check_size(Path(path))
-    return {**given, "dev": request.uploads.get("dev") or str(SAMPLE_PAIRS)}
+    return {**given, "dev": request.uploads.get("dev") or _dev_of(request)}
+
+
+def _dev_of(request: Request) -> str:
+    """The dev table where none is uploaded: the graded pairs themselves if they have dev rows, else the sample.
+
+    Raises:
+        DataError: The sample's scores do not fit.
+    """
+    from explorer.data.frames import read_frame
+
+    path = Path(request.uploads["train"])
+    if request.objective not in _LABELLED:
+        frame = read_frame(path)
+        if "split" in frame.columns and (frame["split"] == "dev").any():
+            return str(path)
+    highest = request.settings.get("score_scale", _SAMPLE_HIGHEST)
+    if isinstance(highest, int | float) and highest < _SAMPLE_HIGHEST:
+        raise DataError(
+            f"No dev table is uploaded, and the sample's dev pairs are graded 0 to {_SAMPLE_HIGHEST}, not 0 to {highest:g}: "
+            "upload graded pairs as dev, or give the table a column split whose rows are train or dev."
+        )
+    return str(SAMPLE_PAIRS)
 
 
 def _check_size(path: Path) -> None:
@@ -297,8 +320,9 @@ def count_rows(path: Path) -> int:
 
 
 def _used(config: TrainConfig, request: Request) -> list[tuple[str, str]]:
-    """Those of the uploads that the configuration reads."""
-    return [(name, path) for name, path in request.uploads.items() if getattr(config, name) == path]
+    """The settings of the configuration that are an upload, with its path."""
+    given = set(request.uploads.values())
+    return [(name, path) for name in _TABLES if (path := getattr(config, name)) in given]
 
 
 def _of_kind(name: str, value: Any) -> Any:

@@ -164,7 +164,7 @@ def filled_from_config(config: Mapping[str, Any], infos: Sequence[EncoderInfo]) 
     known = named_backbone(str(config.get("backbone", "")), infos)
     backbone = {"backbone": known, "other": ""} if known else {"backbone": OTHER, "other": config.get("backbone", "")}
     values = {name: config[name] for name in (*SETTINGS, "pooling", "objective") if name in config}
-    same = {name: str(config[name]) for name in _UPLOADS if config.get(name)}
+    same = {name: str(config[name]) for name in (*_UPLOADS, "test") if config.get(name)}
     return {**_DEFAULTS, **values, **backbone, "same": same, "name": "", "seeds": 1}
 
 
@@ -218,7 +218,10 @@ def _place_data(page: Page, made: dict[str, Any]) -> None:
         made["train"] = gr.File(label="Table to train on", file_types=_KINDS, height=120, elem_id="train-file")
         made["nli"] = gr.File(label="Labelled pairs, first stage", file_types=_KINDS, height=120, visible=False)
         made["dev"] = gr.File(
-            label="Graded pairs as dev; the sample's if empty", file_types=_KINDS, height=120, elem_id="train-dev-file"
+            label="Graded pairs as dev; its own split or the sample's if empty",
+            file_types=_KINDS,
+            height=120,
+            elem_id="train-dev-file",
         )
     gr.HTML(f'<p class="small">{train_text.DATA_HELP}</p>', **BARE)
     made["source"].change(

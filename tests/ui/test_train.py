@@ -105,11 +105,12 @@ def test_the_first_in_the_queue_is_shown_unless_another_is_asked_for(bench: Benc
     [
         (("failed", {"reason": "The disk is full."}), "The disk is full. It can go on"),
         (("stopped", {"step": 2}), "It can go on from its last checkpoint."),
+        (("stopped", {"step": 0}), "It was stopped before its first checkpoint; resumed, it begins anew."),
         (None, "Its worker process is gone"),
     ],
 )
 def test_every_end_is_told_in_words_and_can_be_resumed(bench: Bench, end: Any, words: str) -> None:
-    write_run(runs(bench), "mine", steps=3, end=end)
+    write_run(runs(bench), "mine", steps=0 if "before" in words else 3, end=end)
     view = train_acts.look(bench, {"job": "mine"}).job
     assert words in view
     assert 'data-train="resume"' in view
@@ -213,6 +214,22 @@ def test_an_upload_is_kept_beside_the_runs_and_goes_with_the_last_of_them(bench:
     assert bench.watch.list() == []
 
 
+def test_dev_rows_of_an_upload_are_its_dev_and_other_scores_than_the_samples_need_them(
+    bench: Bench, tmp_path: Path
+) -> None:
+    rows = [f"Cat {n} sleeps.,Dog {n} runs.,{n % 5 / 4}" for n in range(40)]
+    without = uploaded(tmp_path, GRADED + "\n".join(rows) + "\n", "without.csv")
+    said, *_ = begun(bench, values(score_scale=1, **without))
+    assert "graded 0 to 5, not 0 to 1: upload graded pairs as dev" in said
+    table = [f"{row},{'dev' if n % 4 == 0 else 'train'}" for n, row in enumerate(rows)]
+    files = uploaded(tmp_path, "sentence1,sentence2,score,split\n" + "\n".join(table) + "\n")
+    said, *_ = begun(bench, values(score_scale=1, name="mine", **files))
+    assert "wrong" not in said
+    config = bench.watch.jobs.get("mine").config
+    assert config["dev"] == config["train"]
+    assert Path(config["dev"]).parent.parent == runs(bench) / ".tables"
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -238,10 +255,19 @@ def test_what_does_not_fit_is_said_and_starts_nothing(bench: Bench, changes: dic
     assert bench.watch.list() == []
 
 
-def test_run_again_puts_the_settings_and_the_same_tables_into_the_form(bench: Bench, checkpoints: Path) -> None:
+def test_run_again_puts_the_settings_and_the_same_tables_into_the_form(
+    bench: Bench, checkpoints: Path, tmp_path: Path
+) -> None:
+    test = tmp_path / "test.tsv"
+    test.write_text("sentence1\tsentence2\tscore\n" + "".join(f"Owl {n}.\tElk {n}.\t{n}\n" for n in range(5)))
     tables = {"train": str(ASSETS / "sample_pairs.tsv"), "dev": str(ASSETS / "sample_pairs.tsv")}
     backbone = str(checkpoints / "bert-mean")
-    write_run(runs(bench), "mine", config={**tables, "backbone": backbone, "seed": 7}, end=("failed", {"reason": "x"}))
+    write_run(
+        runs(bench),
+        "mine",
+        config={**tables, "backbone": backbone, "test": str(test), "seed": 7},
+        end=("failed", {"reason": "x"}),
+    )
     _, tabs, _, *fields = train_acts.clone(bench, {"job": "mine"})
     filled = dict(zip(train_form.FIELDS, fields, strict=True))
     assert tabs.selected == "own"
@@ -250,6 +276,7 @@ def test_run_again_puts_the_settings_and_the_same_tables_into_the_form(bench: Be
     begun(bench, again)
     config = next(job.config for job in bench.watch.list() if job.id != "mine")
     assert {name: config[name] for name in tables} == tables
+    assert config["test"] == str(test)
     assert config["seed"] == 7
 
 
@@ -315,6 +342,7 @@ def test_seeds_are_joined_with_mean_and_spread(bench: Bench) -> None:
         finished(runs(bench), f"mine-{seed}", score, seed=seed)
     finished(runs(bench), "other", 0.9, pooling="mean")
     _, table = train_compare.choices(bench, None)
+    assert "74.00, 72.00, 70.00" in table or "70.00, 72.00, 74.00" in table  # as saved, not the best while they trained
     assert "72.00" in table
     assert "2.00" in table
     assert "other" not in table
