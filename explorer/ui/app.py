@@ -13,7 +13,7 @@ import gradio as gr
 from explorer.encoders.registry import Registry
 from explorer.errors import EncoderError
 from explorer.figures.theme import css_variables
-from explorer.paths import ASSETS, encoder_folders, on_space, password, server_name
+from explorer.paths import ASSETS, CHECKPOINTS, encoder_folders, on_space, password, server_name
 from explorer.ui import compare, evaluate, explanations, filters, train
 from explorer.ui import map as maps
 from explorer.ui.look import theme
@@ -108,7 +108,12 @@ def _stays_here(host: str | None) -> bool:
 
 
 def warm_up(registry: Registry) -> None:
-    """Loads every encoder, so that the first score need not wait; one that cannot be loaded is left to the page to report."""
-    for info in registry.scan()[0]:
+    """Loads the shipped encoders, so that the first score need not wait; one that cannot be loaded the page reports.
+
+    Of one's own there may be dozens: each is loaded when it is first asked for.
+    """
+    for info in registry.encoders():
+        if not info.folder.is_relative_to(CHECKPOINTS):
+            continue
         with contextlib.suppress(EncoderError):
             registry.load(info.name)

@@ -12,6 +12,7 @@ import gradio as gr
 from explorer.data.examples import Example, read_examples
 from explorer.encoders.registry import EncoderInfo, Registry
 from explorer.errors import EncoderError
+from explorer.paths import runs_folder
 from explorer.ui import add_encoder, explanations, pair_words
 from explorer.ui.cards import cards, message, notice, working
 from explorer.ui.encoder_table import encoder_table
@@ -26,13 +27,15 @@ if TYPE_CHECKING:  # importing it for real brings torch, which the page must not
 Shown = tuple[Any, Any, Any]
 # Seconds without news after which unfinished results are shown.
 _PATIENCE = 0.3
+# A lesson leaves dozens of runs; scoring with all of them would keep everyone waiting.
+_RUNS_FIRST = 2
 
 
 def build(page: Page) -> None:
     """Places the tab's components and wires them."""
     registry, examples = page.registry, read_examples()
     infos, problems = registry.encoders(), registry.scan()[1]
-    names = [info.name for info in infos]
+    names, ticked = [info.name for info in infos], names_first(infos)
     with gr.Row(elem_classes="typed"):
         first, second = _field("Sentence 1", examples[0].sentence1), _field("Sentence 2", examples[0].sentence2)
     with gr.Row(elem_classes="act"):
@@ -43,10 +46,14 @@ def build(page: Page) -> None:
         with gr.Row(elem_classes="pills", elem_id="examples"):
             pills = [gr.Button(example.kind, size="sm", elem_classes="pill", min_width=0) for example in examples]
     results = gr.HTML(
-        cards(infos, {}, waiting="Loading the encoders, once after each start."), elem_id="results", **BARE
+        cards(
+            [info for info in infos if info.name in ticked], {}, waiting="Loading the encoders, once after each start."
+        ),
+        elem_id="results",
+        **BARE,
     )
     with gr.Accordion("Choose encoders", open=False, elem_classes="quiet"):
-        chosen = gr.CheckboxGroup(names, value=names, label="Encoders to score with", elem_id="encoders")
+        chosen = gr.CheckboxGroup(names, value=ticked, label="Encoders to score with", elem_id="encoders")
     gr.HTML(explanations.why(), **BARE)
     gr.HTML(explanations.pieces_heading(), **BARE)
     aligned = gr.HTML(aligned_pieces([]), elem_id="aligned", **BARE)
@@ -147,14 +154,23 @@ def score_for_api(
 
 
 def restore_page(registry: Registry, examples: Sequence[Example], request: gr.Request | None) -> tuple[str, str, Any]:
-    """Returns what the address asks for, or the first example with every encoder: sentences and the encoders' boxes."""
-    names = [info.name for info in registry.encoders()]
+    """Returns what the address asks for, or the first example with the encoders of `names_first`: sentences and boxes."""
+    infos = registry.encoders()
+    names = [info.name for info in infos]
     asked = (from_address(request, "encoders") or "").split(",")
-    value = [name for name in names if name in asked] or names
+    value = [name for name in names if name in asked] or names_first(infos)
     sentences = from_address(request, "s1"), from_address(request, "s2")
     if sentences == (None, None):
         sentences = examples[0].sentence1, examples[0].sentence2
     return sentences[0] or "", sentences[1] or "", gr.CheckboxGroup(choices=names, value=value)
+
+
+def names_first(infos: Sequence[EncoderInfo]) -> list[str]:
+    """Returns the names of the encoders to score with unless others are asked for: of one's own runs the newest two."""
+    runs = runs_folder().resolve()
+    own = [info for info in infos if info.folder.resolve().is_relative_to(runs)]
+    newest = sorted(own, key=lambda info: info.folder.stat().st_mtime, reverse=True)[:_RUNS_FIRST]
+    return [info.name for info in infos if info not in own or info in newest]
 
 
 def names_now(registry: Registry) -> list[str]:

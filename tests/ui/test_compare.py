@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -96,6 +97,18 @@ def test_score_for_api_gives_plain_numbers(registry: Registry) -> None:
     assert second["encoder"] == "albert-cnn"
     with pytest.raises(gr.Error, match="no encoder 'other'"):
         compare.score_for_api(registry, "a", "b", ["other"])
+
+
+def test_of_many_runs_the_newest_two_are_ticked(
+    tmp_path: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EXPLORER_RUNS", str(tmp_path / "runs"))
+    shipped = registry.encoders()
+    for number, name in enumerate(("b", "a", "c")):
+        shutil.copytree(shipped[0].folder, tmp_path / "runs" / name)
+        os.utime(tmp_path / "runs" / name, (number, number))
+    infos = Registry([shipped[0].folder.parent, tmp_path / "runs"]).encoders()
+    assert sorted(compare.names_first(infos)) == sorted([*(info.name for info in shipped), "a", "c"])
 
 
 def test_restore_page_reads_the_address(registry: Registry) -> None:
