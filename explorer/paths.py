@@ -69,3 +69,14 @@ def process_rank() -> int:
     """Returns which of several processes of one job this is, as a launcher numbers them (RANK); 0 if it is alone."""
     rank = os.environ.get("RANK", "")
     return int(rank) if rank.isdecimal() else 0
+
+
+def process_count() -> int:
+    """Returns how many processes share one job's work, as a launcher tells them (WORLD_SIZE); 1 without one."""
+    count = os.environ.get("WORLD_SIZE", "")
+    return max(1, int(count)) if count.isdecimal() else 1
+
+
+def portable(text: str) -> str:
+    """Returns `text` with the project's folder left out of paths and the person's home as ~, for what is handed on."""
+    return text.replace(f"{ROOT}/", "").replace(f"{Path.home()}/", "~/")

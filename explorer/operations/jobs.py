@@ -21,7 +21,7 @@ from explorer.jobs.commands import command_arguments
 from explorer.jobs.job import Job
 from explorer.jobs.manager import Jobs
 from explorer.jobs.paths import JobPaths
-from explorer.training.config import LABELS, TrainConfig
+from explorer.training.config import CONFIG_FILE, LABELS, TrainConfig
 
 # Settings that name a folder or a file.
 _PATHS = ("backbone", "train", "dev", "nli")
@@ -220,6 +220,8 @@ def export_zip(jobs: Jobs, id: str, target: Path) -> Path:
         with zipfile.ZipFile(aside, "w", zipfile.ZIP_DEFLATED) as archive:
             for path in sorted(folder.rglob("*")):
                 inside = path.relative_to(folder)
+                if path.name == CONFIG_FILE:  # it names folders of this machine; the card has the settings
+                    continue
                 if path.is_file() and not path.is_symlink() and not any(part.startswith(".") for part in inside.parts):
                     kind = zipfile.ZIP_STORED if path.suffix in _STORED else zipfile.ZIP_DEFLATED
                     archive.write(path, Path(id) / inside, kind)

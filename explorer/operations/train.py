@@ -19,7 +19,7 @@ from explorer.encoders.registry import FACTS_FILE, REFERENCE_FILE, EncoderInfo, 
 from explorer.errors import EncoderError, TrainingError
 from explorer.operations.reference import reference_table, replace_text
 from explorer.operations.score import RANDOM, STSB
-from explorer.paths import downloads_folder, process_rank
+from explorer.paths import downloads_folder, portable, process_rank
 from explorer.training.card import model_card
 from explorer.training.config import CONFIG_FILE, Objective, TrainConfig
 from explorer.training.config import LABELS as NOT_LEARNT
@@ -93,9 +93,9 @@ def publish(result: TrainResult, config: TrainConfig, tables: dict[str, pd.DataF
     dev = next(iter(tables))
     _check_same_score(result.dev_spearman, facts["scores"][f"{dev}_spearman"], facts["n"][dev])
     files = {
-        FACTS_FILE: json.dumps(facts, indent=2) + "\n",
+        FACTS_FILE: portable(json.dumps(facts, indent=2)) + "\n",
         CONFIG_FILE: json.dumps(asdict(config), indent=2) + "\n",
-        "README.md": model_card(encoder_name(output), facts),
+        "README.md": portable(model_card(encoder_name(output), facts)),
     }
     if not crossed:
         references = reference_table(stored, tables[dev])

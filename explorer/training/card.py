@@ -28,7 +28,7 @@ def model_card(name: str, facts: dict[str, Any]) -> str:
 
     Args:
         name: The encoder's name.
-        facts: Content of explorer.json.
+        facts: Content of explorer.json; it has a licence and a language only where somebody who may say so wrote them.
     """
     sections = [
         f"---\n{_front_matter(name, facts)}---",
@@ -51,8 +51,7 @@ def _front_matter(name: str, facts: dict[str, Any]) -> str:
     task = "text-ranking" if _crossed(facts) else "sentence-similarity"
     last = "cross-encoder" if _crossed(facts) else "feature-extraction"
     lines = [
-        "language: en",
-        "license: apache-2.0",
+        *(f"{key}: {facts[fact]}" for key, fact in (("language", "language"), ("license", "licence")) if fact in facts),
         "library_name: sentence-transformers",
         f"pipeline_tag: {task}",
         f"tags: [sentence-transformers, {task}, {last}]",
@@ -211,13 +210,14 @@ def _figures(facts: dict[str, Any]) -> str:
 
 
 def _limits(facts: dict[str, Any]) -> str:
+    english = "English only. " if facts.get("language") == "en" else ""
     if _crossed(facts):
         return (
-            "English only. It gives no embeddings: every pair is read anew, so many sentences cannot be searched with it. "
+            f"{english}It gives no embeddings: every pair is read anew, so many sentences cannot be searched with it. "
             f"Word pieces past {facts['architecture']['max_length']} of a pair are not read."
         )
     return (
-        "English only. Raw cosines of different encoders are not comparable; reference_cosines.tsv in this folder holds "
+        f"{english}Raw cosines of different encoders are not comparable; reference_cosines.tsv in this folder holds "
         "quantiles of this encoder's cosines, for instance over random pairs. Negation, who does what to "
         "whom, and numbers change a cosine less than they change a meaning. Word pieces past "
         f"{facts['architecture']['max_length']} are not read. Many STS12-16 test pairs also stand in the STSb training "

@@ -7,7 +7,6 @@ import os
 import sys
 
 import torch
-from accelerate import PartialState
 
 from explorer.errors import TrainingError
 
@@ -40,11 +39,6 @@ def one_device(name: str) -> str:
     chosen = f"cuda:{number if count > 1 else 0}"
     os.environ["ACCELERATE_TORCH_DEVICE"] = chosen  # accelerate would take the first
     return chosen
-
-
-def processes(name: str) -> int:
-    """Returns how many processes share a run's batches: as many as accelerate launched where several GPUs were asked for."""
-    return PartialState().num_processes if "," in name else 1
 
 
 def keep_freed_memory() -> None:

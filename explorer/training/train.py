@@ -18,11 +18,12 @@ from transformers import PrinterCallback, ProgressCallback
 from explorer.encoders.build import build_encoder
 from explorer.encoders.precision import bf16_is_fast
 from explorer.errors import TrainingError
+from explorer.paths import process_count
 from explorer.training.callback import StopOnSignal, enter_score, last_checkpoint, read_state, ready_to_resume
 from explorer.training.config import LABELS, Objective, TrainConfig
 from explorer.training.cross_encoder import build_cross_encoder
 from explorer.training.data import DEV, fingerprints, read_graded
-from explorer.training.devices import keep_freed_memory, one_device, processes
+from explorer.training.devices import keep_freed_memory, one_device
 from explorer.training.evaluator import SPEARMAN, SPREAD, DevEvaluator
 from explorer.training.objectives import Stage, batches_of, make_loss, own_layers, plan, rates
 from explorer.training.progress import Losses, Progress, Report, Watch, silent
@@ -71,7 +72,7 @@ def train(config: TrainConfig, *, resume: bool = False, report: Report | None = 
     """
     prints = fingerprints(config)
     _check_start(config, resume, prints)
-    stages = plan(config, processes(config.device))
+    stages = plan(config, process_count())
     dev = read_graded(config.dev, config.score_scale, DEV)
     device = one_device(config.device)
     model = build_model(config, device)
@@ -140,7 +141,7 @@ class Run:
             ready_to_resume(checkpoint)
         losses = Losses()
         total = self.stages[-1].done_before + self.stages[-1].steps
-        progress = Progress(self.report, stage, total, losses, self.config.batch_size)
+        progress = Progress(self.report, stage, total, losses, self.config.batch_size * process_count())
         trainer = self.trainer(stage, folder)
         if checkpoint is None and stage is self.stages[0]:
             progress.dev(0, self.evaluator(self.model))

@@ -66,8 +66,14 @@ def test_model_card_opens_with_front_matter() -> None:
     lines = model_card("bert-cnn", FACTS).splitlines()
     assert lines[0] == "---"
     front = lines[1 : lines.index("---", 1)]
-    assert "license: apache-2.0" in front
     assert any("value: 0.8491" in line for line in front)
+
+
+def test_model_card_names_a_licence_and_a_language_only_where_the_facts_do() -> None:
+    card = model_card("bert-cnn", FACTS)
+    assert "license:" not in card and "language:" not in card and "English only" not in card
+    card = model_card("bert-cnn", FACTS | {"licence": "apache-2.0", "language": "en"})
+    assert "\nlanguage: en\nlicense: apache-2.0\n" in card and "English only. Raw cosines" in card
 
 
 def test_model_card_of_average_pooling_needs_no_flag() -> None:

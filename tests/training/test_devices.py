@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from explorer.errors import TrainingError
-from explorer.training.devices import one_device, processes
+from explorer.paths import process_count
+from explorer.training.devices import one_device
 
 
 def test_one_device_of_a_machine_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,5 +30,8 @@ def test_one_device_of_a_machine_with_two_gpus(monkeypatch: pytest.MonkeyPatch) 
     assert one_device("cuda:3") == "cuda:0"
 
 
-def test_processes_are_one_unless_several_gpus_were_asked_for() -> None:
-    assert [processes(name) for name in ("auto", "cpu", "cuda:1")] == [1, 1, 1]
+def test_process_count_is_what_a_launcher_tells(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    assert process_count() == 1
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert process_count() == 2
