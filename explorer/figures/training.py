@@ -93,7 +93,7 @@ def _loss(line: Line, look: _Look) -> list[Trace]:
     if not look.alone:
         return [smooth]
     raw = {"width": 1, "color": _GREY}
-    each = _trace(line, look, "loss of a step", "%{y:.4f}", line=raw, opacity=0.55, showlegend=True, **_LOSS)
+    each = _trace(line, look, "loss", "%{y:.4f}", line=raw, opacity=0.55, showlegend=True, **_LOSS)
     return [each, smooth]
 
 

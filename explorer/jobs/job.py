@@ -36,7 +36,7 @@ class Job:
         ended: When it finished, failed, was stopped or last said something.
         step: Steps done.
         steps: Steps in all.
-        loss: Of the last steps.
+        loss: Of the newest step told of.
         dev_spearman: Best on dev so far, in [-1, 1].
         eta_seconds: Time left.
         sentences_per_second: Speed.

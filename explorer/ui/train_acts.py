@@ -87,7 +87,10 @@ def export(bench: Bench, asked: dict[str, str]) -> tuple[Any, Any]:
     folder = Path(get_upload_folder()) / "exported"
     folder.mkdir(parents=True, exist_ok=True)
     path = export_zip(bench.watch.jobs, asked["job"], folder)
-    return notice(f"{path.name} holds a folder that sentence-transformers loads."), str(path)
+    config = bench.watch.jobs.get(asked["job"]).config
+    own_code = config.get("pooling") == "cnn" and config.get("objective") != "cross-encoder"
+    how = ", with trust_remote_code=True for the CNN's code in it" if own_code else ""
+    return notice(f"{path.name} holds a folder that sentence-transformers loads{how}."), str(path)
 
 
 def _stopped(job: Job) -> str:

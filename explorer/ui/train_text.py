@@ -99,6 +99,9 @@ STATES = {
     State.LOST: ("Lost", ""),
 }
 GOES_ON = "It can go on from its last checkpoint."
+SAME_AGAIN = (
+    "Resumed, it would most likely come to the same; “Run again” puts its settings into the form, to change them."
+)
 BEGINS_ANEW = "It was stopped before its first checkpoint; resumed, it begins anew."
 DATA_HELP = (
     "Graded pairs have the columns sentence1, sentence2 and score; labelled pairs sentence1, sentence2 and label (entailment, "

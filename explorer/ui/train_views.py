@@ -182,8 +182,10 @@ def _row(job: Job, chosen: str | None) -> list[str]:
 def _now(job: Job) -> str:
     """One sentence on where the run is."""
     if job.reason:
-        end = f" {train_text.GOES_ON}" if job.state in RESUMABLE and job.checkpoint else ""
-        return f"{job.reason}{end}"
+        # A loss or an encoder that is lost, as the detectors say, is lost again after a resume.
+        useless = "lower learning rate" in job.reason
+        end = train_text.SAME_AGAIN if useless else train_text.GOES_ON if job.checkpoint else ""
+        return f"{job.reason} {end}".strip() if job.state in RESUMABLE else job.reason
     if job.state is State.STOPPED:
         return train_text.GOES_ON if job.checkpoint else train_text.BEGINS_ANEW
     if job.state is State.RUNNING and job.steps:

@@ -24,7 +24,7 @@ def test_one_run_shows_raw_and_smoothed_loss_and_its_best_score() -> None:
     assert figure.layout.meta == {"stamp": "a:12"}
     assert figure.layout.uirevision == "training"
     assert [trace.name for trace in figure.data if trace.showlegend] == [
-        "loss of a step",
+        "loss",
         "running mean",
         "best dev score so far",
     ]

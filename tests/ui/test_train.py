@@ -104,6 +104,7 @@ def test_the_first_in_the_queue_is_shown_unless_another_is_asked_for(bench: Benc
     ("end", "words"),
     [
         (("failed", {"reason": "The disk is full."}), "The disk is full. It can go on"),
+        (("failed", {"reason": "It is lost. Try a lower learning rate."}), "rate. Resumed, it would most likely come"),
         (("stopped", {"step": 2}), "It can go on from its last checkpoint."),
         (("stopped", {"step": 0}), "It was stopped before its first checkpoint; resumed, it begins anew."),
         (None, "Its worker process is gone"),
