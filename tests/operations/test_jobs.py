@@ -137,8 +137,10 @@ def test_a_real_job_stops_with_a_checkpoint_and_goes_on_to_the_same_end(jobs: Jo
     assert job.checkpoint is not None
     jobs.resume("long")
     until(lambda: (jobs.get("long").step or 0) > job.checkpoint or not jobs.get("long").alive, seconds=400)
-    assert jobs.get("long").alive, (jobs.get("long").reason, jobs.log_tail("long"))
-    jobs.stop("long")
+    resumed = jobs.get("long")
+    assert (resumed.step or 0) > job.checkpoint, (resumed.reason, jobs.log_tail("long"))
+    if resumed.alive:  # such a small model may have come to its end meanwhile
+        jobs.stop("long")
     steps = [event["step"] for event in jobs.events("long") if event["kind"] == "step"]
     assert steps == sorted(steps)
     jobs.delete("long")
