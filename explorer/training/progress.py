@@ -60,18 +60,18 @@ class Progress(TrainerCallback):
     def __init__(self, report: Report, stage: Stage, steps: int, losses: Losses, batch_size: int) -> None:
         self.report, self.stage, self.steps, self.losses = report, stage, steps, losses
         self._sentences = batch_size * stage.sentences_per_row
-        self._begun = self._last = 0.0
+        self._begun = self._last = self._told = 0.0
         self._first_step = self._last_step = 0
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         """Starts the clock."""
-        self._begun = self._last = time.monotonic()
+        self._begun = self._last = self._told = time.monotonic()
         self._first_step = self._last_step = state.global_step
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
         """Reports the step if the last one reported was a second ago, or if it is the last."""
         now = time.monotonic()
-        if now - self._last < SECONDS_BETWEEN_STEPS and state.global_step < state.max_steps:
+        if now - self._told < SECONDS_BETWEEN_STEPS and state.global_step < state.max_steps:
             return
         step = self.stage.done_before + state.global_step
         pace = (state.global_step - self._first_step) / max(now - self._begun, 1e-9)
@@ -88,7 +88,8 @@ class Progress(TrainerCallback):
             eta_seconds=(self.steps - step) / pace,
             stage=self.stage.name,
         )
-        self._last, self._last_step = now, state.global_step
+        self._told = self._last = now
+        self._last_step = state.global_step
 
     def on_evaluate(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
         """Reports dev; the time it took counts for no step."""
