@@ -21,15 +21,15 @@ import threading
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import brotli
 
 from explorer.jobs import events, locks
 from explorer.jobs.paths import JobPaths
 from explorer.paths import ROOT
+from explorer.ui import train_news
 
-HEADERS = {"Content-Type": "application/json", "Accept-Encoding": "gzip, br"}
-PARTS = ("history", "view", "plot", "papers")
 WARM_UP = 20.0
 
 
@@ -66,11 +66,10 @@ def settle(pid: int, most: float = 180.0) -> None:
 
 def watched(pid: int, port: int, count: int, seconds: float) -> tuple[float, int]:
     """Returns the server's share of a core while so many watch, and how often they looked; sessions begin before."""
-    component, function = poll_event(port)
+    key = news_key(port)
     over, looks = threading.Event(), [0] * count
     threads = [
-        threading.Thread(target=watch, args=(port, component, function, number, over, looks), daemon=True)
-        for number in range(count)
+        threading.Thread(target=watch, args=(port, key, number, over, looks), daemon=True) for number in range(count)
     ]
     for thread in threads:
         thread.start()
@@ -83,41 +82,33 @@ def watched(pid: int, port: int, count: int, seconds: float) -> tuple[float, int
     return used, after - before
 
 
-def watch(port: int, component: int, function: int, number: int, over: threading.Event, looks: list[int]) -> None:
+def watch(port: int, key: str, number: int, over: threading.Event, looks: list[int]) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", port)
-    seen: dict[str, str] = {"viewer": str(number), "job": ""}
+    seen = {"viewer": str(number), "job": "", **dict.fromkeys(("history", "view", "plot", "papers"), "")}
     every = 2.5
     while not over.wait(every):
-        body = {
-            "data": [],
-            "event_data": seen,
-            "fn_index": function,
-            "trigger_id": component,
-            "session_hash": f"w{number}",
-        }
-        answer = ask(connection, "POST", "/gradio_api/run/predict", body)
+        news = ask(connection, f"{train_news.PATH}?{urlencode(seen)}", {train_news.KEY_HEADER: key})
         looks[number] += 1
-        for name, value in zip(PARTS, answer["data"], strict=True):
-            if isinstance(value, str):
-                seen[name] = found(r'data-stamp="([^"]+)"', value)
-                seen["job"] = found(r'<section[^>]* data-job="([^"]+)"', value) or seen["job"]
-                every = float(found(r'data-busy="(\d+)"', value) or 1000 * every) / 1000
-            elif "plot" in value:
-                seen["plot"] = json.loads(value["plot"])["layout"]["meta"]["stamp"]
+        for name, part in (("history", "history"), ("job", "view"), ("papers", "papers")):
+            if name in news:
+                seen[part] = found(r'data-stamp="([^"]+)"', news[name])
+                seen["job"] = found(r'<section[^>]* data-job="([^"]+)"', news[name]) or seen["job"]
+                every = float(found(r'data-busy="(\d+)"', news[name]) or 1000 * every) / 1000
+        if "plot" in news:
+            seen["plot"] = news["plot"]["layout"]["meta"]["stamp"]
 
 
-def poll_event(port: int) -> tuple[int, int]:
-    """Returns the ids of the page's script and of the event with which it looks."""
-    config = ask(http.client.HTTPConnection("127.0.0.1", port), "GET", "/config")
-    bridge = next(c["id"] for c in config["components"] if c["props"].get("elem_id") == "train-bridge")
-    return bridge, next(d["id"] for d in config["dependencies"] if [bridge, "poll"] in [list(t) for t in d["targets"]])
+def news_key(port: int) -> str:
+    """Returns the key with which the page's script asks for news."""
+    config = ask(http.client.HTTPConnection("127.0.0.1", port), "/config", {})
+    script = next(c["props"]["js_on_load"] for c in config["components"] if c["props"].get("elem_id") == "train-bridge")
+    return found(rf"'{train_news.KEY_HEADER}': '([^']+)'", script)
 
 
-def ask(connection: http.client.HTTPConnection, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
-    sent = json.dumps(body) if body is not None else None
+def ask(connection: http.client.HTTPConnection, path: str, headers: dict[str, str]) -> Any:
     for last in (False, True):
         try:
-            connection.request(method, path, sent, HEADERS)
+            connection.request("GET", path, headers={**headers, "Accept-Encoding": "gzip, br"})
             response = connection.getresponse()
             content = response.read()
             break
@@ -125,6 +116,8 @@ def ask(connection: http.client.HTTPConnection, method: str, path: str, body: di
             connection.close()
             if last:
                 raise
+    if response.status != http.client.OK:
+        raise SystemExit(f"the server answered {response.status} to {path}")
     return json.loads(brotli.decompress(content) if response.getheader("Content-Encoding") == "br" else content)
 
 
@@ -158,8 +151,7 @@ def share(pid: int, seconds: float) -> float:
 
 
 def processor_seconds(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return time.clock_gettime((~pid << 3) | 2)  # that process's own clock, on Linux
 
 
 def free_port() -> int:

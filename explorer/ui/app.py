@@ -14,7 +14,7 @@ from explorer.encoders.registry import Registry
 from explorer.errors import EncoderError
 from explorer.figures.theme import css_variables
 from explorer.paths import ASSETS, CHECKPOINTS, encoder_folders, on_space, password, server_name
-from explorer.ui import compare, evaluate, explanations, filters, train
+from explorer.ui import compare, evaluate, explanations, filters, train, train_news
 from explorer.ui import map as maps
 from explorer.ui.look import theme
 from explorer.ui.page import BARE, PRIVATE, Page, TabSpec, from_address
@@ -73,6 +73,7 @@ def launch_settings() -> dict[str, Any]:
         "favicon_path": ASSETS / "favicon.svg",
         "footer_links": ["api"],
         "ssr_mode": False,
+        "app_kwargs": {"routes": [train_news.news_route()]},
         "max_file_size": LARGEST_UPLOAD,
     }
 

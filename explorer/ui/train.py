@@ -14,7 +14,16 @@ import gradio as gr
 
 from explorer.jobs.manager import Jobs
 from explorer.paths import runs_folder
-from explorer.ui import train_acts, train_api, train_bridge, train_compare, train_form, train_start, train_text
+from explorer.ui import (
+    train_acts,
+    train_api,
+    train_bridge,
+    train_compare,
+    train_form,
+    train_news,
+    train_start,
+    train_text,
+)
 from explorer.ui.cards import notice
 from explorer.ui.filters_text import caption
 from explorer.ui.page import BARE, PRIVATE, Page
@@ -94,7 +103,7 @@ def _wire_form(bench: Bench, form: dict[str, Any], started: Sequence[Any]) -> No
 
 
 def _wire_bridge(bench: Bench, form: dict[str, Any], started: Sequence[Any]) -> None:
-    bridge: Any = train_bridge.bridge()
+    bridge: Any = train_bridge.bridge(train_news.open_news(bench))
     status, parts, *live = started
     bridge.poll(_heard(partial(train_acts.look, bench)), None, live, **_AT_ONCE)
     bridge.act(_heard(partial(train_acts.act, bench)), None, [status, *live], **_AT_ONCE)

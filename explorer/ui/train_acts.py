@@ -24,16 +24,24 @@ FOLLOW = "(file) => { if (file) setTimeout(() => document.querySelector('#train-
 _ACTS = ("choose", "stop", "resume", "rename", "delete")
 
 
-@for_person(lambda text, *_: Live())
 @where_allowed
-def look(bench: Bench, seen: dict[str, str]) -> Live:
+def news(bench: Bench, seen: dict[str, str]) -> Live:
     """Returns the parts of the tab that are not what the page has.
 
     Args:
         bench: Whose runs.
         seen: What train_bridge.told returns.
+
+    Raises:
+        TrainingError: There may be no training here.
     """
     return bench.watch.look(bench.watch.choose(seen["job"] or None), seen)
+
+
+@for_person(lambda text, *_: Live())
+def look(bench: Bench, seen: dict[str, str]) -> Live:
+    """Returns the same for an event of the page, which shows nothing where there may be no training."""
+    return news(bench, seen)
 
 
 def _refused(text: str, bench: Bench, asked: dict[str, str]) -> tuple[Any, ...]:

@@ -1,7 +1,8 @@
 """The tab Train's only script: it asks for news while someone looks, and passes on clicks on a run's buttons.
 
 News is asked for every few seconds while a run is alive, rarely otherwise, and never while the list is out of sight or the
-window is hidden. What is on the page is told along (a stamp for each part), so that only what changed comes back.
+window is hidden. What is on the page is told along (a stamp for each part), so that only what changed comes back. The first
+look is an event of gradio's, which makes the parts; the others ask train_news, which costs the server far less.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import gradio as gr
+
+from explorer.ui import train_news
 
 # Milliseconds between two looks while no run is alive; while one is, the list itself says how many.
 IDLE = 15_000
@@ -18,7 +21,7 @@ _SCRIPT = """
 const idle = %(idle)d;
 const viewer = Math.random().toString(36).slice(2);
 const kept = {};
-let last = 0, renamed = '';
+let last = 0, renamed = '', asking = false;
 const part = (name) => document.querySelector('#train-' + name + ' [data-stamp]')?.dataset.stamp ?? '';
 const seen = () => ({
     viewer, job: document.querySelector('#train-job [data-job]')?.dataset.job
@@ -40,6 +43,31 @@ const leave = () => {
     address.searchParams.delete('job');
     window.history.replaceState(window.history.state, '', address);
 };
+const figure = () => document.querySelector('#train-plot .js-plotly-plot');
+// What came takes the place of what it follows; a part that was changed meanwhile, by an act, is left as it is.
+const show = (news, before) => {
+    for (const [name, part] of [['history', 'history'], ['job', 'view'], ['papers', 'papers']]) {
+        const old = document.querySelector('#train-' + name + ' [data-stamp]');
+        if (!(name in news) || old?.dataset.stamp !== before[part]) continue;
+        const made = new DOMParser().parseFromString(news[name], 'text/html').body.firstElementChild;
+        old.replaceChildren(...made.childNodes);
+        old.dataset.stamp = made.dataset.stamp;
+    }
+    if (news.plot && figure()?.layout?.meta?.stamp === before.plot)
+        window.Plotly.react(figure(), news.plot.data, {...news.plot.layout, autosize: true}, {responsive: true});
+};
+const ask = async (before) => {
+    if (asking) return;
+    asking = true;
+    try {
+        const root = window.gradio_config?.root ?? '';
+        const answer = await fetch(root + '%(path)s?' + new URLSearchParams(before),
+            {headers: {'%(header)s': '%(key)s'}, signal: AbortSignal.timeout(20000)});
+        if (answer.ok) show(await answer.json(), before);
+        else trigger('poll', before);
+    } catch {  // the server is away; the next look asks again
+    } finally { asking = false; }
+};
 const look = () => {
     // The address follows a new name once the run has it.
     if (renamed && document.querySelector('#train-job [data-job]')?.dataset.job === renamed) {
@@ -51,7 +79,7 @@ const look = () => {
     if (!list || list.offsetParent === null || document.hidden) return;
     if (Date.now() - last < (Number(list.querySelector('[data-busy]')?.dataset.busy) || idle)) return;
     last = Date.now();
-    trigger('poll', seen());
+    if (part('history') && (!part('job') || (figure() && window.Plotly))) ask(seen()); else trigger('poll', seen());
 };
 const copy = (button) => {
     const text = button.parentElement.querySelector('code').textContent;
@@ -89,9 +117,13 @@ new MutationObserver((changes) => {
 """
 
 
-def bridge() -> gr.HTML:
-    """Places the component without a look that carries the script; listen to its events POLL, ACT, CLONE and EXPORT."""
-    script = _SCRIPT % {"idle": IDLE}
+def bridge(key: str) -> gr.HTML:
+    """Places the component without a look that carries the script; listen to its events POLL, ACT, CLONE and EXPORT.
+
+    Args:
+        key: With which the page asks for news; from train_news.open_news.
+    """
+    script = _SCRIPT % {"idle": IDLE, "path": train_news.PATH, "header": train_news.KEY_HEADER, "key": key}
     return gr.HTML("", js_on_load=script, container=False, padding=False, elem_classes="bridge", elem_id="train-bridge")
 
 

@@ -1,7 +1,7 @@
 """What the tab Train shows of the runs, made once for everyone who looks: a short memory over the job folders.
 
-Twenty pages that watch one run cost little more than one: folders are read at most once a second, a part is drawn once for
-each state it has, and a page is sent only the parts that changed since it last looked.
+Twenty pages that watch one run cost little more than one: folders are read at most once a second, more seldom the more look,
+a part is drawn once for each state it has, and a page is sent only the parts that changed since it last looked.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from explorer.ui.page import Page
 if TYPE_CHECKING:
     from gradio.components.plot import PlotData
 
-_FRESH_SECONDS = 1.0
+# For how long a reading of the folders serves: for each that is looking, and at least.
+_FRESH_PER_VIEWER, _FRESH_SECONDS = 0.15, 1.0
 # Drawing a figure anew costs the browser more than anything else, so a live one waits this long.
 _FIGURE_SECONDS = 4.0
 _MOST_KEPT = 64
@@ -72,9 +73,9 @@ class Watch:
         self._parts: OrderedDict[tuple[Any, ...], tuple[str, Html]] = OrderedDict()
 
     def list(self) -> list[Job]:
-        """Returns all runs, the newest first, at most a second old."""
+        """Returns all runs, the newest first, at most a second old, or three while twenty pages look."""
         with self._lock:
-            if time.monotonic() - self._listed[0] > _FRESH_SECONDS:
+            if time.monotonic() - self._listed[0] > max(_FRESH_SECONDS, _FRESH_PER_VIEWER * len(self._viewers)):
                 self._listed = time.monotonic(), self.jobs.list()
             return self._listed[1]
 

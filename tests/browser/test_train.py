@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -19,6 +20,7 @@ import pytest
 from conftest import ROOT
 
 from explorer.jobs import locks
+from tests.ui.train_helpers import add_steps, finished, living, write_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -153,6 +155,30 @@ def test_a_run_is_stopped_resumed_renamed_and_deleted(app: App, browser: Browser
     page.locator("#train-status", has_text="kept is deleted").wait_for()
     assert not (app.runs / "kept").exists()
     page.close()
+
+
+def test_a_page_follows_a_run_without_an_event_of_gradios(app: App, browser: Browser) -> None:
+    folder = write_run(app.runs, "watched", steps=3)
+    finished(app.runs, "older", 0.7)
+    asked: list[str] = []
+    with living(folder):
+        page = open_page(browser, f"{app.address}/?tab=train&job=watched")
+        assert wait_for_steps(page, 2) == 3
+        page.on("request", lambda request: asked.append(f"{request.url} {request.post_data or ''}"))
+        add_steps(folder, 4, 6)
+        page.locator("#train-job", has_text="Step 6 of 100").wait_for()
+        assert wait_for_steps(page, 3) == 6
+        for name in ("older", "watched"):
+            page.locator(f"#train-history [data-train='choose'][data-job='{name}']").first.click()
+            page.locator(f"#train-job section[data-job='{name}']").wait_for()
+        add_steps(folder, 7, 8)
+        page.locator("#train-job", has_text="Step 8 of 100").wait_for()
+        assert wait_for_steps(page, 6) == 8
+        page.close()
+    assert sum("/train/news" in url for url in asked) >= 2
+    assert [url.count('"what":"choose"') for url in asked if '"viewer"' in url] == [1, 1], "no other event of the tab"
+    for name in ("watched", "older"):
+        shutil.rmtree(app.runs / name)
 
 
 def test_a_bad_upload_gets_one_sentence_and_a_check_tells_each_finding(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import gradio as gr
 import pytest
@@ -17,7 +18,7 @@ from gradio_client.exceptions import AppError
 
 from explorer.encoders.registry import Registry
 from explorer.training.export import save_encoder
-from explorer.ui import app, train
+from explorer.ui import app, train, train_news
 from explorer.ui.page import Page
 from explorer.ui.train_allowed import training_allowed
 from tests.ui.train_helpers import QuietJobs, finished
@@ -43,7 +44,8 @@ def served(folder: Path, **how: bool) -> Iterator[tuple[str, gr.Blocks]]:
     with gr.Blocks() as blocks, gr.Tab("Train") as tab:
         train.build(Page(blocks, tab, Registry([folder / "checkpoints"]), **how))
     try:
-        yield blocks.launch(prevent_thread_lock=True, quiet=True, ssr_mode=False)[1].rstrip("/"), blocks
+        settings: dict[str, Any] = {"ssr_mode": False, "app_kwargs": {"routes": [train_news.news_route()]}}
+        yield blocks.launch(prevent_thread_lock=True, quiet=True, **settings)[1].rstrip("/"), blocks
     finally:
         blocks.close()
 
@@ -62,6 +64,24 @@ def post(address: str, body: dict[str, Any]) -> str:
             return answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.read().decode()
+
+
+def news(address: str, key: str, **seen: str) -> tuple[int, dict[str, Any]]:
+    """What the route of news answers: its status and its json."""
+    request = urllib.request.Request(
+        f"{address}{train_news.PATH}?{urlencode(seen)}", headers={train_news.KEY_HEADER: key}
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        return error.code, json.load(error)
+
+
+def key_of(blocks: gr.Blocks) -> str:
+    """The key that the page's script holds."""
+    script = next(block.js_on_load for block in blocks.blocks.values() if block.elem_id == "train-bridge")
+    return script.split(f"'{train_news.KEY_HEADER}': '")[1].split("'")[0]
 
 
 def test_training_is_allowed_only_where_strangers_cannot_start_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,6 +106,9 @@ def test_every_endpoint_refuses_over_http(folder: Path, monkeypatch: pytest.Monk
             answer = post(address, body)
             assert SECRET_RUN not in answer, function
             assert "is started" not in answer
+        status, said = news(address, key_of(blocks), job=SECRET_RUN)
+        assert (status, list(said)) == (403, ["error"])
+        assert WORDS in said["error"]
         for name in PUBLIC:
             arguments = {"id": SECRET_RUN} if name in ("training_run", "stop_training") else {}
             with pytest.raises(AppError, match=WORDS):
@@ -111,6 +134,21 @@ def test_where_it_is_allowed_the_same_calls_work(folder: Path) -> None:
             client.predict(made, api_name="/stop_training")
         named = client.view_api(return_format="dict", print_info=False)["named_endpoints"]
     assert set(named) == {f"/{name}" for name in PUBLIC}
+
+
+def test_news_are_what_the_page_lacks_and_only_for_who_has_the_key(folder: Path) -> None:
+    with served(folder) as (address, blocks):
+        for wrong in ("", "x", key_of(blocks)[:-1]):
+            status, said = news(address, wrong, job=SECRET_RUN)
+            assert (status, list(said)) == (403, ["error"])
+        status, told = news(address, key_of(blocks))
+        assert (status, set(told)) == (200, {"history", "job", "papers", "plot"})
+        assert f'data-job="{SECRET_RUN}"' in told["job"]
+        stamps = {name: told[name].split('data-stamp="')[1].split('"')[0] for name in ("history", "job", "papers")}
+        seen = {"history": stamps["history"], "view": stamps["job"], "papers": stamps["papers"], "job": SECRET_RUN}
+        assert set(news(address, key_of(blocks), **seen)[1]) == {"plot"}
+        stamp = told["plot"]["layout"]["meta"]["stamp"]
+        assert news(address, key_of(blocks), **seen, plot=stamp)[1] == {}
 
 
 @pytest.fixture
