@@ -2,7 +2,7 @@
 
 Both run in this process on the same encoder and the same sentences, in turn, several times; each figure is a median.
 
-    python benchmarks/encode.py --data ../shared/data
+    python -m benchmarks.encode --data ../shared/data
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Our UMAP maps beside umap-learn called directly: the same vectors, the same parameters, the same run.
 
-python benchmarks/map.py [--sentences 432] [--repeats 3]
+python -m benchmarks.map [--sentences 432] [--repeats 3]
 
 Ours includes everything the page does for a map: checks, merging equal vectors, the order that makes the result independent of
 the order of the rows, the child process. A ratio of 1 means that all this costs nothing.

@@ -20,6 +20,8 @@ Rows = NDArray[np.int64]
 _DIGITS = 12
 # At most so many similarities are held at once, 64 MB.
 _CELLS_A_BLOCK = 8_000_000
+# Columns that are looked through together for a row's highest values.
+_GROUP = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,9 +112,12 @@ def nearest_neighbours(vectors: ArrayLike, k: int) -> Neighbours:
     rows, cosines = np.full((n, k), -1, dtype=np.int64), np.full((n, k), np.nan)
     # Equal vectors share one column, so that their cosines are the same number to the last bit.
     distinct, place = np.unique(units.round(_DIGITS) + 0.0, axis=0, return_inverse=True)
+    columns: Rows | slice = place
+    if len(distinct) == n:  # in the order of the rows then, which spares gathering columns
+        distinct, columns = distinct[place], slice(None)
     kept = np.flatnonzero(sound) if k else np.zeros(0, dtype=np.int64)
     for block in np.array_split(kept, blocks(n, len(kept))):
-        found = (units[block] @ distinct.T).round(_DIGITS)[:, place]
+        found = (units[block] @ distinct.T).round(_DIGITS)[:, columns]
         found[:, ~sound] = -np.inf
         found[np.arange(len(block)), block] = -np.inf
         rows[block] = highest(found, k)
@@ -205,9 +210,19 @@ def highest(values: Floats, k: int) -> Rows:
     """Returns the columns of each row's k highest values, (m, k) int64, highest first, equal ones by column."""
     if k == 0:
         return np.zeros((len(values), 0), dtype=np.int64)
-    last = np.partition(values, values.shape[1] - k, axis=1)[:, values.shape[1] - k]
     chosen = np.empty((len(values), k), dtype=np.int64)
-    for number, (row, least) in enumerate(zip(values, last, strict=True)):
+    for number, (row, least) in enumerate(zip(values, _bounds(values, k), strict=True)):
         columns = np.flatnonzero(row >= least)
         chosen[number] = columns[np.argsort(-row[columns], kind="stable")[:k]]
     return chosen
+
+
+def _bounds(values: Floats, k: int) -> Floats:
+    """Returns for each row a value that at least k of its values, and not many more, reach, (m,) float64."""
+    n = values.shape[1]
+    groups = n // _GROUP
+    if groups < 2 * k:
+        return np.partition(values, n - k, axis=1)[:, n - k]
+    # As many groups of columns have a highest value that reaches it: far fewer to partition, the slow part.
+    tops = values[:, : groups * _GROUP].reshape(len(values), _GROUP, groups).max(axis=1)
+    return np.partition(tops, groups - k, axis=1)[:, groups - k]

@@ -199,7 +199,7 @@ def project(
         keep: Whether new maps are kept on disk.
         lay_out: Makes a map that is not on disk; None for analysis.projection.project, in this process.
         progress: See Progress: an encoder's name and sentences while it encodes; "map of NAME" and UMAP's rounds while its
-            map is made; "maps" and encoders as maps are finished.
+            map is made; "trust of NAME" when it is; "maps" and encoders as maps are finished.
 
     Raises:
         DataError: No sentence, one that cannot be read, or vectors that cannot be laid out; the encoder is named.
@@ -312,6 +312,7 @@ def _map(
             projection = lay_out(vectors, settings, report)
             if keep:
                 write_map(path, projection)
+        report("trust", 0, 0)
         neighbours = nearest_neighbours(vectors, k)
         trust = trust_map(vectors, projection.points, k, neighbours)
     except DataError as error:

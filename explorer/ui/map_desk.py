@@ -18,11 +18,11 @@ if TYPE_CHECKING:  # importing them for real brings numpy and scipy, which the p
     from explorer.ui.map_job import MapJob
 
 SAMPLE, FILE, LINES = "sample", "file", "lines"
-CAPS = (500, 1_000, 2_000, 5_000)
+CAPS = (500, 1_000, 2_000, 5_000, 20_000)
 DEMO_CAP = 1_000
 MOST_NEIGHBOURS = 20
-# Each holds some 20 MB for 2,000 sentences and four encoders.
-_KEPT = 8
+# In memory, by number and by sentences of all; 2,000 of them with four encoders hold some 20 MB.
+_KEPT, _SENTENCES_KEPT = 8, 40_000
 
 
 @dataclass(frozen=True)
@@ -122,9 +122,13 @@ class MapDesk:
         with self._lock:
             self._maps[key] = maps
             self._maps.move_to_end(key)
-            while len(self._maps) > _KEPT:
+            while len(self._maps) > 1 and self._too_much():
                 self._maps.popitem(last=False)
         return key, maps
+
+    def _too_much(self) -> bool:
+        held = sum(len(maps.corpus.sentences) for maps in self._maps.values())
+        return len(self._maps) > _KEPT or held > _SENTENCES_KEPT
 
     def begin(self, session: str, job: MapJob) -> None:
         """Notes the job of a browser; an earlier one of the same browser is stopped."""

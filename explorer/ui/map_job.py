@@ -107,6 +107,8 @@ def say(what: str, done: int, total: int, encoders: list[str]) -> str:
         return f"UMAP for {name}{place}: round {done:,} of {total:,}"
     if stage == "graph":
         return f"UMAP for {name}{place}: looking for neighbours"
+    if stage == "trust":
+        return f"Measuring how far the map of {name}{place} can be believed"
     if stage == "start":
         return "UMAP is getting ready, once after each start of the program: some 15 seconds, more on a busy machine"
     if stage == "wait":

@@ -21,7 +21,10 @@ MIN_DIST = "UMAP: how close points may lie. Small packs groups tightly, which lo
 METRIC = "What is near. Cosine is what these encoders were trained for."
 SEED = "Of UMAP's random numbers, and of the sample of a large corpus. The same seed gives the same map, to the bit."
 K = "How many neighbours are listed, compared and looked at for trust."
-MOST = "A larger corpus is sampled with the seed; which sentences are drawn does not depend on their order."
+MOST = (
+    "A larger corpus is sampled with the seed; which sentences are drawn does not depend on their order. Four encoders "
+    "need some minutes for 20,000 the first time, UMAP some more."
+)
 
 
 def intro(demo: bool) -> Html:

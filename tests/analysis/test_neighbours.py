@@ -8,6 +8,7 @@ import pytest
 from explorer.analysis import neighbours
 from explorer.analysis.neighbours import (
     Neighbours,
+    highest,
     most_different,
     nearest_neighbours,
     nearest_to,
@@ -43,6 +44,16 @@ def test_nearest_neighbours_equal_vectors_go_by_row_order() -> None:
     found = nearest_neighbours(vectors, k=3)
     assert found.rows.tolist() == [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2], [0, 1, 2], [0, 1, 2]]
     assert found.cosines[:5] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("width", [9, 31, 700, 1_003])
+@pytest.mark.parametrize("k", [1, 3, 9])
+def test_highest_are_those_of_a_full_sort_with_ties_by_column(width: int, k: int) -> None:
+    random = np.random.default_rng(width)
+    values = random.integers(40, size=(60, width)).astype(float)
+    values[random.random(values.shape) < 0.2] = -np.inf
+    values[0], values[1] = 1.0, np.arange(width)
+    assert np.array_equal(highest(values, k), np.argsort(-values, axis=1, kind="stable")[:, :k])
 
 
 def test_nearest_neighbours_zero_vectors_are_named_and_are_no_ones_neighbours() -> None:

@@ -16,7 +16,7 @@ from explorer.encoders.registry import Registry
 from explorer.errors import SettingError
 from explorer.training.export import save_encoder
 from explorer.ui import map as tab
-from explorer.ui import map_api, map_controls, map_downloads, map_text
+from explorer.ui import map_api, map_controls, map_desk, map_downloads, map_text
 from explorer.ui.background import Stopped
 from explorer.ui.map_desk import FILE, LINES, MapDesk, Wanted, settings_of
 from explorer.ui.map_job import MapJob, duration, say
@@ -65,7 +65,7 @@ def test_a_mistake_is_a_sentence_and_leaves_the_maps(desk: MapDesk) -> None:
         (Wanted(kind=LINES, text=TEXT, seed=None), "The seed is empty"),
         (Wanted(kind=LINES, text=TEXT, k=21), "use 1 to 20"),
         (Wanted(kind=LINES, text=TEXT, min_dist=None), "min_dist is empty"),
-        (Wanted(kind=LINES, text=TEXT, most=20_000), "on this page use 1 to 5,000"),
+        (Wanted(kind=LINES, text=TEXT, most=20_001), "on this page use 1 to 20,000"),
     ):
         shown = drawn(desk, wanted)
         assert words in shown.status and shown.maps == gr.skip()
@@ -106,6 +106,15 @@ def test_only_the_latest_maps_are_kept_in_memory(desk: MapDesk) -> None:
         desk.find(keys[0])
 
 
+def test_large_maps_leave_memory_sooner(desk: MapDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(map_desk, "_SENTENCES_KEPT", 30)
+    keys = [desk.make(Wanted(kind=LINES, text=TEXT, k=k))[0] for k in (1, 2, 3)]
+    assert [desk.has(key) for key in keys] == [False, True, True]
+    monkeypatch.setattr(map_desk, "_SENTENCES_KEPT", 1)
+    last = desk.make(Wanted(kind=LINES, text=TEXT, k=4))[0]
+    assert [desk.has(key) for key in (*keys, last)] == [False, False, False, True]
+
+
 def test_a_browser_has_one_job_that_a_new_one_replaces_and_a_person_stops(desk: MapDesk) -> None:
     begun = threading.Event()
 
@@ -133,6 +142,7 @@ def test_progress_is_said_in_words() -> None:
     assert say("bert-cnn", 64, 432, names) == "Encoding with bert-cnn (2 of 2): 64 of 432 sentences"
     assert say("map of bert-mean", 10, 500, names) == "UMAP for bert-mean (1 of 2): round 10 of 500"
     assert "looking for neighbours" in say("graph of bert-mean", 0, 0, names)
+    assert say("trust of bert-cnn", 0, 0, names) == "Measuring how far the map of bert-cnn (2 of 2) can be believed"
     assert "getting ready" in say("start of bert-mean", 0, 0, names)
     assert "Waiting" in say("wait of bert-mean", 0, 0, names)
     assert (duration(0.2), duration(75)) == ("1 s", "1 min 15 s")
