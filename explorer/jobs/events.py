@@ -89,6 +89,7 @@ class Summary:
         dev_stage: The stage that figure is of.
         scores: Of the finished encoder, as its worker measured them.
         warnings: What the detectors said, in order.
+        fetched: Megabytes come from the hub, and in all, while it downloads what it starts from; None where it does not.
     """
 
     state: State | None = None
@@ -107,6 +108,7 @@ class Summary:
     dev_stage: str | None = None
     scores: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    fetched: tuple[float, float] | None = None
 
 
 def append(folder: Path, kind: str, **facts: Any) -> None:
@@ -199,6 +201,8 @@ def _add(summary: Summary, event: Event) -> Summary:
     summary = replace(summary, last=moment)
     if kind == "warning":
         return replace(summary, warnings=(*summary.warnings, str(event.get("message", ""))))
+    if kind == "fetching" and event.get("of"):
+        return replace(summary, fetched=(float(event.get("megabytes") or 0), float(event["of"])))
     if state is None:
         return summary
     if kind == "started":

@@ -44,6 +44,7 @@ class Job:
         stage: Of a job of several stages, the one it is in.
         checkpoint: Step of its newest checkpoint.
         warnings: What its detectors said.
+        fetched: Megabytes come from the hub, and in all, while it downloads; None where it does not.
         scores: Of the finished encoder.
         has_encoder: Whether a finished encoder lies in it.
     """
@@ -70,6 +71,7 @@ class Job:
     stage: str | None
     checkpoint: int | None
     warnings: tuple[str, ...]
+    fetched: tuple[float, float] | None
     scores: Mapping[str, Any]
     has_encoder: bool
 
@@ -183,6 +185,7 @@ def _job(paths: JobPaths, summary: Summary, config: Mapping[str, Any] | None, he
         stage=latest.get("stage"),
         checkpoint=summary.checkpoint,
         warnings=summary.warnings,
+        fetched=summary.fetched,
         scores=summary.scores,
         has_encoder=(paths.encoder / "modules.json").is_file(),
     )

@@ -171,7 +171,7 @@ def drop_tables(runs: Path, configs: Sequence[Mapping[str, Any]]) -> None:
     if not all(configs):
         return
     folder = runs.resolve() / _TABLES_FOLDER
-    used = {Path(str(config.get(name) or "")).resolve().parent for config in configs for name in _TABLES}
+    used = {Path(str(config.get(name) or "")).resolve().parent for config in configs for name in (*_TABLES, "test")}
     for kept in folder.glob("*"):
         if kept not in used:
             shutil.rmtree(kept, ignore_errors=True)
@@ -241,8 +241,6 @@ def _shipped(source: str, data: Path | None, objective: str) -> tuple[str, str, 
 
 
 def _hub(objective: str, progress: Progress | None) -> tuple[str, str, str]:
-    if not hub_allowed():
-        raise SettingError("The hub is switched off; start the explorer with --hub, or choose another source.")
     from explorer.data.hub import fetch_table
 
     graded = fetch_table(_HUB_TABLES["graded"], progress=progress)

@@ -192,6 +192,8 @@ def _now(job: Job) -> str:
         stage = f"Stage {job.stage}, step" if job.stage else "Step"
         left = f", about {duration(job.eta_seconds)} left" if job.eta_seconds is not None else ""
         return f"{stage} {job.step or 0:,} of {job.steps:,}{left}."
+    if job.state is State.STARTING and job.fetched is not None and job.fetched[0] < job.fetched[1]:
+        return f"It downloads what it starts from: {job.fetched[0]:,.1f} of {job.fetched[1]:,.1f} MB."
     if job.state is State.FINISHED and not job.has_encoder:
         return "It has finished, but its encoder is no longer in its folder."
     if job.state is State.FINISHED and job.config.get("objective") == "cross-encoder":

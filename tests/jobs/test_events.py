@@ -106,6 +106,12 @@ def test_judge_gives_the_reason() -> None:
     assert reason(True, 9.0, *RUNNING, {"kind": "failed", "reason": "why"}, *STARTED) == ""
 
 
+def test_a_download_is_told_and_is_no_state_of_its_own() -> None:
+    told = diary(*STARTED, {"kind": "fetching", "megabytes": 3.5, "of": 40.0}, {"kind": "fetching", "of": None})
+    assert summarize(told).fetched == (3.5, 40.0)
+    assert judge(summarize(told), True, now=9.0)[0] is State.STARTING
+
+
 def test_the_best_dev_score_is_never_that_of_what_was_not_trained_yet() -> None:
     told = diary(*STARTED, {"kind": "dev", "step": 0, "spearman": 0.9})
     assert summarize(told).dev_spearman is None

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from explorer.errors import SettingError, TrainingError
+from explorer.errors import DataError, SettingError, TrainingError
 from explorer.operations.training_request import Request, Source, config_of, drop_tables, keep_table, table_at_end
+from explorer.paths import downloads_folder
 
 
 @pytest.fixture
@@ -35,6 +36,7 @@ def test_drop_tables_keeps_what_a_run_names_by_whatever_way(
 def test_drop_tables_drops_what_none_names_but_nothing_while_one_cannot_be_read(tmp_path: Path, table: Path) -> None:
     kept = keep_table(table, tmp_path)
     drop_tables(tmp_path, [{"train": "other.tsv"}, {}])
+    drop_tables(tmp_path, [{"train": "other.tsv", "test": str(kept)}])
     assert kept.is_file()
     drop_tables(tmp_path, [{"train": "other.tsv"}])
     assert not kept.exists()
@@ -76,3 +78,15 @@ def test_what_is_neither_folder_nor_hub_id_is_refused_at_once(backbone: str, mon
     monkeypatch.setenv("HF_HUB_OFFLINE", "0")
     with pytest.raises(SettingError, match="There is no folder .* owner/name"):
         config_of(Request(backbone, "mean", "sts"), [], None)
+
+
+def test_a_table_of_the_hub_that_is_here_already_needs_no_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("EXPLORER_CACHE", str(tmp_path))
+    request = Request(str(tmp_path), "mean", "sts", source=Source.HUB.value)
+    with pytest.raises(DataError, match="sentence-transformers/stsb.*start with --hub"):
+        config_of(request, [], None)
+    kept = downloads_folder("tables") / "stsb.parquet"
+    kept.parent.mkdir(parents=True)
+    kept.touch()
+    assert config_of(request, [], None).train == str(kept)

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 from explorer.encoders.registry import Registry
+from explorer.jobs import events
 from explorer.operations.training_request import count_rows
 from explorer.paths import ASSETS
 from explorer.training.export import save_encoder
@@ -89,6 +90,16 @@ def test_the_more_look_the_less_often_each_does(bench: Bench) -> None:
 
 def test_without_runs_the_page_says_what_to_do(bench: Bench) -> None:
     assert "There is no run yet" in train_acts.look(bench, {"job": ""}).history
+
+
+def test_while_a_backbone_is_downloaded_the_run_says_how_far_it_is(bench: Bench) -> None:
+    folder = write_run(runs(bench), "mine")
+    events.append(folder, "fetching", megabytes=12.5, of=90.0)
+    with living(folder):
+        assert "12.5 of 90.0 MB" in train_acts.look(bench, {"job": "mine"}).job
+        events.append(folder, "fetching", megabytes=90.0, of=90.0)
+        bench.watch.forget()
+        assert "loads the backbone" in train_acts.look(bench, {"job": "mine"}).job
 
 
 def test_the_first_in_the_queue_is_shown_unless_another_is_asked_for(bench: Bench) -> None:
