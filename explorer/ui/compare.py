@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
@@ -169,8 +170,15 @@ def names_first(infos: Sequence[EncoderInfo]) -> list[str]:
     """Returns the names of the encoders to score with unless others are asked for: of one's own runs the newest two."""
     runs = runs_folder().resolve()
     own = [info for info in infos if info.folder.resolve().is_relative_to(runs)]
-    newest = sorted(own, key=lambda info: info.folder.stat().st_mtime, reverse=True)[:_RUNS_FIRST]
+    newest = sorted(own, key=lambda info: _changed(info.folder), reverse=True)[:_RUNS_FIRST]
     return [info.name for info in infos if info not in own or info in newest]
+
+
+def _changed(folder: Path) -> float:
+    try:
+        return folder.stat().st_mtime
+    except OSError:  # deleted this very moment
+        return 0.0
 
 
 def names_now(registry: Registry) -> list[str]:
