@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from explorer.analysis.statistics import Interval
+from typing import Protocol
 
 DASH = "\N{EN DASH}"
 MINUS = "\N{MINUS SIGN}"
+
+
+class Bounds(Protocol):
+    """What has two ends, as statistics.Interval."""
+
+    @property
+    def low(self) -> float:
+        """The lower one."""
+
+    @property
+    def high(self) -> float:
+        """The upper one."""
 
 
 def figure(value: float | None) -> str:
@@ -19,6 +28,6 @@ def figure(value: float | None) -> str:
     return written.replace("-", MINUS) if float(written) else "0.00"
 
 
-def interval_text(found: Interval | None) -> str:
+def interval_text(found: Bounds | None) -> str:
     """Returns an interval in words, or a dash."""
     return DASH if found is None else f"{figure(found.low)} to {figure(found.high)}"

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.encoders.registry import EncoderInfo
+from explorer.encoders.folder import EncoderInfo
 from explorer.paths import cache_folder
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from explorer.encoders.registry import read_header
+from explorer.encoders.folder import read_header
 from explorer.errors import EncoderError
 
 if TYPE_CHECKING:

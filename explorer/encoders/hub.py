@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from explorer.encoders.registry import FACTS_FILE, read_info, read_json, read_modules
+from explorer.encoders.folder import FACTS_FILE, read_info, read_json, read_modules
 from explorer.errors import EncoderError
 from explorer.hub import (
     OFFLINE,

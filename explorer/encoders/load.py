@@ -11,7 +11,7 @@ from sentence_transformers.base.modules import Transformer
 from sentence_transformers.sentence_transformer.modules import Pooling
 
 from explorer.encoders.cnn_pooling import CNNPooling
-from explorer.encoders.registry import CNN, read_header, read_info, read_modules
+from explorer.encoders.folder import CNN, read_header, read_info, read_modules
 from explorer.errors import EncoderError
 
 PROBE = "A plain sentence."

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.encoders.registry import EncoderInfo, read_header
+from explorer.encoders.folder import EncoderInfo, read_header
 from explorer.errors import EncoderError
 
 HEAD_FILE = "nli_head.safetensors"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from explorer.analysis.anatomy import CNN_PARAMETERS, PRESETS, Shape, shape_of
-from explorer.encoders.registry import EncoderInfo, read_json, read_modules
+from explorer.encoders.folder import EncoderInfo, read_json, read_modules
 from explorer.errors import EncoderError, SettingError
 
 

@@ -16,7 +16,7 @@ from explorer.analysis.statistics import Difference, Interval, in_words
 from explorer.analysis.sts import Correlation
 from explorer.data.paper import Table, read_table
 from explorer.data.sts_tasks import TASKS
-from explorer.encoders.registry import CROSS_ENCODER, EncoderInfo
+from explorer.encoders.folder import CROSS_ENCODER, EncoderInfo
 from explorer.operations.contamination import is_untrained
 from explorer.operations.task_score import AnyScore, LabelScore, Subset, TaskScore
 

@@ -19,7 +19,7 @@ import pandas as pd
 
 from explorer.data.overlap import Known, Overlap, find_overlap
 from explorer.data.tables import read_frame
-from explorer.encoders.registry import EncoderInfo
+from explorer.encoders.folder import EncoderInfo
 from explorer.errors import DataError
 from explorer.paths import ROOT, downloads_folder
 

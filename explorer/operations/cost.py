@@ -17,7 +17,8 @@ from itertools import product
 from statistics import median
 from typing import IO
 
-from explorer.encoders.registry import EncoderInfo, Registry
+from explorer.encoders.folder import EncoderInfo
+from explorer.encoders.registry import Registry
 from explorer.errors import EncoderError
 from explorer.paths import ROOT
 

@@ -22,7 +22,8 @@ from explorer.analysis.sts import Aggregation, Correlation
 from explorer.data.overlap import Overlap
 from explorer.data.sts_tasks import TaskTable, choose_tasks, read_task
 from explorer.encoders.cache import EmbeddingCache
-from explorer.encoders.registry import CROSS_ENCODER, EncoderInfo, Registry
+from explorer.encoders.folder import CROSS_ENCODER, EncoderInfo
+from explorer.encoders.registry import Registry
 from explorer.errors import EncoderError
 from explorer.operations.contamination import Contamination, Training, overlap_with, summarise, training_of
 from explorer.operations.judge import NO_HEAD, Judgement, Question, judge

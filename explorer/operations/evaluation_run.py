@@ -14,7 +14,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from explorer.encoders.cache import EmbeddingCache
-from explorer.encoders.registry import EncoderInfo, Registry
+from explorer.encoders.folder import EncoderInfo
+from explorer.encoders.registry import Registry
 from explorer.errors import EncoderError, ExplorerError, SettingError
 from explorer.operations.evaluate import evaluate
 from explorer.operations.task_score import AnyScore, Subset

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from explorer.data.hub import fetch_table
 from explorer.data.tables import read_pairs
+from explorer.encoders.folder import EncoderInfo, read_info
 from explorer.encoders.hub import fetch_model
-from explorer.encoders.registry import EncoderInfo, Registry, read_info
+from explorer.encoders.registry import Registry
 from explorer.errors import EncoderError
 from explorer.hub import is_repository_id
 from explorer.paths import downloads_folder

@@ -14,7 +14,7 @@ from statistics import mean, stdev
 from typing import Any
 from uuid import uuid4
 
-from explorer.encoders.registry import FACTS_FILE
+from explorer.encoders.folder import FACTS_FILE
 from explorer.errors import EncoderError, TrainingError
 from explorer.hub import is_repository_id
 from explorer.jobs.commands import command_arguments

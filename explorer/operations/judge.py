@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from explorer.analysis.accuracy import predict
 from explorer.analysis.similarity import cosine_of_pairs
 from explorer.encoders.cache import CacheKey, EmbeddingCache, compute_cached, encode_cached
+from explorer.encoders.folder import CROSS_ENCODER, EncoderInfo
 from explorer.encoders.nli_head import NliHead, read_head
-from explorer.encoders.registry import CROSS_ENCODER, EncoderInfo, Registry
+from explorer.encoders.registry import Registry
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

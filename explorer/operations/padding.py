@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from explorer.analysis.similarity import cosine_of_pairs
-from explorer.encoders.registry import EncoderInfo, Registry
+from explorer.encoders.folder import EncoderInfo
+from explorer.encoders.registry import Registry
 
 # Below this the difference is more than rounding.
 LEAST_COSINE = 0.99999

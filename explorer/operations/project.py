@@ -28,7 +28,8 @@ from explorer.analysis.projection import project as lay_out_here
 from explorer.analysis.trust import Trust, trust_map
 from explorer.data.texts import check_text
 from explorer.encoders.cache import CacheKey, EmbeddingCache, encode_cached
-from explorer.encoders.registry import EncoderInfo, Registry
+from explorer.encoders.folder import EncoderInfo
+from explorer.encoders.registry import Registry
 from explorer.errors import DataError, SettingError
 from explorer.operations.map_cache import (
     Agreement,

@@ -11,7 +11,7 @@ from sentence_transformers import SentenceTransformer
 
 from explorer.analysis.similarity import cosine_of_pairs, quantiles_of
 from explorer.encoders.encode import Precision, Progress, encode
-from explorer.encoders.registry import REFERENCE_FILE, EncoderInfo
+from explorer.encoders.folder import REFERENCE_FILE, EncoderInfo
 from explorer.operations.score import RANDOM, STSB
 
 

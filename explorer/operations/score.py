@@ -10,7 +10,8 @@ from math import isfinite
 from explorer.analysis.similarity import cosine_of_pairs, percentile, reading
 from explorer.data.texts import check_text
 from explorer.encoders.encode import Precision, WordPieces, encode, word_pieces
-from explorer.encoders.registry import REFERENCE_FILE, EncoderInfo, Registry
+from explorer.encoders.folder import REFERENCE_FILE, EncoderInfo
+from explorer.encoders.registry import Registry
 from explorer.errors import EncoderError
 
 STSB, RANDOM = "stsb_dev", "random"

@@ -12,7 +12,7 @@ from explorer.analysis.accuracy import Accuracy
 from explorer.analysis.scoring import TableScore
 from explorer.analysis.statistics import Interval
 from explorer.analysis.sts import Aggregation, Correlation
-from explorer.encoders.registry import ENCODER
+from explorer.encoders.folder import ENCODER
 from explorer.operations.contamination import Contamination
 
 Floats = NDArray[np.float64]

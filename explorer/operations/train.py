@@ -13,9 +13,9 @@ from sentence_transformers import CrossEncoder, SentenceTransformer
 from explorer.analysis.sts import correlate
 from explorer.data.tables import LABELS, read_frame
 from explorer.encoders.cross_encoder import load_cross_encoder
+from explorer.encoders.folder import FACTS_FILE, REFERENCE_FILE, EncoderInfo, encoder_name
 from explorer.encoders.load import load_encoder
 from explorer.encoders.nli_head import HEAD_FILE
-from explorer.encoders.registry import FACTS_FILE, REFERENCE_FILE, EncoderInfo, encoder_name
 from explorer.errors import EncoderError, TrainingError
 from explorer.operations.reference import reference_table, replace_text
 from explorer.operations.score import RANDOM, STSB

@@ -16,7 +16,7 @@ from typing import Any
 from uuid import uuid4
 
 from explorer.data.examples import SAMPLE_NLI, SAMPLE_PAIRS
-from explorer.encoders.registry import EncoderInfo
+from explorer.encoders.folder import EncoderInfo
 from explorer.errors import DataError, SettingError, TrainingError
 from explorer.hub import is_repository_id
 from explorer.jobs.manager import Jobs

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from explorer.data.examples import Example, read_examples
-from explorer.encoders.registry import EncoderInfo, Registry
+from explorer.encoders.folder import EncoderInfo
+from explorer.encoders.registry import Registry
 from explorer.errors import EncoderError
 from explorer.paths import runs_folder
 from explorer.ui import add_encoder, explanations, pair_words

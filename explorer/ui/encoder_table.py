@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from explorer.data.paper import PublishedScore, published_score
-from explorer.encoders.registry import EncoderInfo, Problem
+from explorer.encoders.folder import EncoderInfo
+from explorer.encoders.registry import Problem
 from explorer.figures.theme import identities
 from explorer.ui import words
 from explorer.ui.cards import name_plate

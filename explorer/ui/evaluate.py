@@ -14,7 +14,7 @@ import gradio as gr
 
 from explorer.analysis.sts import Aggregation
 from explorer.data.sts_tasks import TASKS
-from explorer.encoders.registry import ENCODER
+from explorer.encoders.folder import ENCODER
 from explorer.errors import SettingError
 from explorer.operations.evaluation_run import EvaluationRun, Phase, RunState
 from explorer.ui import evaluate_anatomy, evaluate_cost, evaluate_own, evaluate_report, evaluate_sources, evaluate_text

@@ -10,7 +10,7 @@ import gradio as gr
 
 from explorer.analysis.anatomy import CNN_PARAMETERS, PRESETS, count
 from explorer.data.paper import published_score
-from explorer.encoders.registry import ENCODER, EncoderInfo
+from explorer.encoders.folder import ENCODER, EncoderInfo
 from explorer.errors import EncoderError, SettingError
 from explorer.figures.theme import identities
 from explorer.operations.evaluation_run import EvaluationRun, current

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from explorer.data.sts_tasks import TASKS
-from explorer.encoders.registry import CROSS_ENCODER, ENCODER, EncoderInfo
+from explorer.encoders.folder import CROSS_ENCODER, ENCODER, EncoderInfo
 from explorer.figures.theme import Identity
 from explorer.operations.task_score import LabelScore
 from explorer.ui import words

@@ -11,7 +11,7 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.encoders.registry import EncoderInfo
+from explorer.encoders.folder import EncoderInfo
 from explorer.operations.training_request import SETTINGS, Request, Source, named_backbone
 from explorer.paths import hub_allowed
 from explorer.training.config import TrainConfig, suggested_settings

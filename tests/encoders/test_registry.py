@@ -15,7 +15,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from explorer.encoders.registry import Registry, read_header
+from explorer.encoders.registry import Registry
 from explorer.errors import EncoderError
 from explorer.training.export import count_parameters, save_encoder
 
@@ -276,11 +276,6 @@ def test_scan_reports_a_name_that_stands_twice(roots: Path, tmp_path_factory: py
     infos, problems = Registry([roots, other]).scan()
     assert len(infos) == 2
     assert "exists twice" in problems[0].message
-
-
-def test_read_header_gives_the_shapes(tmp_path: Path) -> None:
-    save_file({"a": torch.zeros(2, 3), "b": torch.zeros(())}, tmp_path / "x.safetensors")
-    assert read_header(tmp_path / "x.safetensors") == {"a": (2, 3), "b": ()}
 
 
 @pytest.fixture

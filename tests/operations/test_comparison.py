@@ -13,7 +13,7 @@ import pytest
 from explorer.analysis.accuracy import accuracy
 from explorer.analysis.scoring import score_table
 from explorer.data.paper import read_table
-from explorer.encoders.registry import EncoderInfo
+from explorer.encoders.folder import EncoderInfo
 from explorer.operations.comparison import (
     ENCODERS,
     LAYERS,

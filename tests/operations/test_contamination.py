@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from explorer.encoders.registry import EncoderInfo
+from explorer.encoders.folder import EncoderInfo
 from explorer.operations.contamination import overlap_with, summarise, training_of
 from explorer.paths import ASSETS, downloads_folder
 

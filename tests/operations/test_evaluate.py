@@ -15,7 +15,8 @@ from explorer.analysis.scoring import compare
 from explorer.analysis.sts import Aggregation
 from explorer.encoders.cache import EmbeddingCache
 from explorer.encoders.encode import encode
-from explorer.encoders.registry import FACTS_FILE, Registry
+from explorer.encoders.folder import FACTS_FILE
+from explorer.encoders.registry import Registry
 from explorer.errors import DataError, EncoderError, SettingError
 from explorer.operations.evaluate import evaluate
 from explorer.operations.task_score import Subset

@@ -14,8 +14,9 @@ from sentence_transformers import CrossEncoder
 from explorer.encoders.cache import EmbeddingCache
 from explorer.encoders.cross_encoder import load_cross_encoder
 from explorer.encoders.encode import encode
+from explorer.encoders.folder import FACTS_FILE
 from explorer.encoders.nli_head import HEAD_FILE
-from explorer.encoders.registry import FACTS_FILE, Registry
+from explorer.encoders.registry import Registry
 from explorer.errors import EncoderError
 from explorer.operations.comparison import comparisons, paper_rows
 from explorer.operations.evaluate import evaluate

@@ -13,9 +13,10 @@ from sentence_transformers import CrossEncoder
 
 from explorer.encoders.build import build_encoder
 from explorer.encoders.encode import encode
+from explorer.encoders.folder import EncoderInfo
 from explorer.encoders.load import load_encoder
 from explorer.encoders.nli_head import read_head
-from explorer.encoders.registry import EncoderInfo, Registry
+from explorer.encoders.registry import Registry
 from explorer.errors import TrainingError
 from explorer.operations import train as operation
 from explorer.operations.score import read_references

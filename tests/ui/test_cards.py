@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from explorer.encoders.encode import WordPieces
-from explorer.encoders.registry import EncoderInfo
+from explorer.encoders.folder import EncoderInfo
 from explorer.operations.score import PairScore
 from explorer.ui.cards import cards
 from explorer.ui.pieces import aligned_pieces

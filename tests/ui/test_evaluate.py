@@ -19,7 +19,8 @@ import pytest
 from explorer.analysis.accuracy import Accuracy, accuracy
 from explorer.data.paper import read_table
 from explorer.encoders.cache import EmbeddingCache
-from explorer.encoders.registry import FACTS_FILE, Registry
+from explorer.encoders.folder import FACTS_FILE
+from explorer.encoders.registry import Registry
 from explorer.figures.theme import identities
 from explorer.operations.contamination import Contamination
 from explorer.operations.evaluation_run import EvaluationRun, Phase, RunState
