@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,7 +22,8 @@ def test_read_header_gives_the_shapes(tmp_path: Path) -> None:
 
 def test_read_info_and_read_modules_of_an_encoder_and_of_a_jobs(tmp_path: Path, tiny_encoder: Callable) -> None:
     job = tmp_path / "mine"
-    save_encoder(tiny_encoder("albert", "cnn"), job / "encoder", {"scores": {"dev": 70.0, "test": None}})
+    facts = json.dumps({"scores": {"dev": 70.0, "test": None}})
+    save_encoder(tiny_encoder("albert", "cnn"), job / "encoder", {"explorer.json": facts})
     assert [kind for kind, _ in read_modules(job / "encoder")] == ["transformer", "cnn"]
     assert encoder_name(job / "encoder") == "encoder"
     (job / "events.jsonl").touch()
