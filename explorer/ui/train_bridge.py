@@ -43,15 +43,33 @@ const leave = () => {
     address.searchParams.delete('job');
     window.history.replaceState(window.history.state, '', address);
 };
+// A part that comes anew is as open or closed as a person left it ...
+const reopen = () => {
+    for (const item of document.querySelectorAll('#train-runs details[data-keep]'))
+        if (item.dataset.keep in kept && item.open !== kept[item.dataset.keep]) item.open = kept[item.dataset.keep];
+};
+// ... and who is in it with the keyboard, or has scrolled its log, stays there.
+const placeIn = (part) => {
+    const all = (what) => [...part.querySelectorAll(what)];
+    const reached = 'button, summary, input, [tabindex]';
+    const at = all(reached).indexOf(document.activeElement), tops = all('pre').map((item) => item.scrollTop);
+    return () => {
+        reopen();
+        if (at >= 0) all(reached)[at]?.focus({preventScroll: true});
+        all('pre').forEach((item, number) => { item.scrollTop = tops[number] ?? 0; });
+    };
+};
 const figure = () => document.querySelector('#train-plot .js-plotly-plot');
 // What came takes the place of what it follows; a part that was changed meanwhile, by an act, is left as it is.
 const show = (news, before) => {
     for (const [name, part] of [['history', 'history'], ['job', 'view'], ['papers', 'papers']]) {
         const old = document.querySelector('#train-' + name + ' [data-stamp]');
         if (!(name in news) || old?.dataset.stamp !== before[part]) continue;
+        const place = placeIn(old);
         const made = new DOMParser().parseFromString(news[name], 'text/html').body.firstElementChild;
         old.replaceChildren(...made.childNodes);
         old.dataset.stamp = made.dataset.stamp;
+        place();
     }
     if (news.plot && figure()?.layout?.meta?.stamp === before.plot)
         window.Plotly.react(figure(), news.plot.data, {...news.plot.layout, autosize: true}, {responsive: true});
@@ -105,14 +123,12 @@ document.addEventListener('toggle', (event) => {
     const key = event.target.dataset?.keep;
     if (key) kept[key] = event.target.open;
 }, true);
-// A part that comes anew is as open or closed as a person left it. An act that was refused changes no part: once its outcome
-// is told, the buttons can be pressed again.
+// An act that was refused changes no part: once its outcome is told, the buttons can be pressed again.
 new MutationObserver((changes) => {
     const status = document.querySelector('#train-status');
     if (changes.some((change) => status?.contains(change.target)))
         for (const button of document.querySelectorAll('#train-job .acts button:disabled')) button.disabled = false;
-    for (const item of document.querySelectorAll('#train-runs details[data-keep]'))
-        if (item.dataset.keep in kept && item.open !== kept[item.dataset.keep]) item.open = kept[item.dataset.keep];
+    reopen();
 }).observe(document.body, {childList: true, subtree: true});
 """
 

@@ -164,10 +164,14 @@ def test_a_page_follows_a_run_without_an_event_of_gradios(app: App, browser: Bro
     with living(folder):
         page = open_page(browser, f"{app.address}/?tab=train&job=watched")
         assert wait_for_steps(page, 2) == 3
+        page.locator("#train-papers summary", has_text="Log").click()
+        page.locator("#train-job [data-train='stop']").focus()
         page.on("request", lambda request: asked.append(f"{request.url} {request.post_data or ''}"))
         add_steps(folder, 4, 6)
         page.locator("#train-job", has_text="Step 6 of 100").wait_for()
         assert wait_for_steps(page, 3) == 6
+        assert page.evaluate("document.activeElement.dataset.train") == "stop"
+        assert page.locator("#train-papers pre.log").is_visible()
         for name in ("older", "watched"):
             page.locator(f"#train-history [data-train='choose'][data-job='{name}']").first.click()
             page.locator(f"#train-job section[data-job='{name}']").wait_for()
