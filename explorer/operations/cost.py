@@ -5,7 +5,6 @@ pays for another's memory; the sentences are made here and say nothing.
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -62,6 +61,7 @@ def measure_here(info: EncoderInfo, *, rounds: int = 3, sentences: int = 180) ->
     from explorer.encoders.encode import encode
     from explorer.encoders.load import load_encoder
     from explorer.encoders.machine import this_machine
+    from explorer.encoders.memory import peak_bytes
 
     encoder = load_encoder(info.folder)  # the first one also imports what the libraries put off until then
     load = _seconds(lambda: load_encoder(info.folder))
@@ -69,7 +69,7 @@ def measure_here(info: EncoderInfo, *, rounds: int = 3, sentences: int = 180) ->
     encode(encoder, texts[:8])
     pairs = [_seconds(partial(encode, encoder, texts[i : i + 2])) for i in range(0, 42, 2)]
     batches = [_seconds(lambda: encode(encoder, texts)) for _ in range(rounds)]
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    peak = peak_bytes()
     return Cost(
         encoder=info.name,
         parameters=info.parameters,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import resource
-import sys
 import time
 from collections.abc import Callable
 from math import isnan
@@ -12,6 +10,7 @@ from typing import Any
 import torch
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
+from explorer.encoders.memory import peak_bytes
 from explorer.errors import TrainingError
 from explorer.training.callback import StopOnSignal
 from explorer.training.config import TrainConfig
@@ -165,5 +164,4 @@ def memory_mb() -> float:
     """Returns the most memory this process has held, in MB: the GPU's where one is in use, else the computer's."""
     if torch.cuda.is_available() and torch.cuda.is_initialized():
         return torch.cuda.max_memory_reserved() / 2**20
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (2**20 if sys.platform == "darwin" else 2**10)
+    return peak_bytes() / 2**20
