@@ -11,16 +11,16 @@ import hashlib
 import logging
 import os
 import threading
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from explorer.encoders.folder import EncoderInfo
+from explorer.encoders.kept import read_kept
 from explorer.paths import cache_folder
 
 if TYPE_CHECKING:
@@ -126,26 +126,21 @@ class EmbeddingCache:
     def _read(self, path: Path, key: CacheKey, rows: Mapping[bytes, list[int]]) -> tuple[list[list[int]], Vectors]:
         """Returns the rows that a file knows, and their vectors; the vectors of a file that knows none are not read."""
         nothing = np.zeros((0, key.dimension), dtype=np.float32)
-        try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-                names = stored["names"].tobytes()
-                count = len(names) // _KEY_BYTES
-                wanted = [
-                    (i, rows[name])
-                    for i in range(count)
-                    if (name := names[i * _KEY_BYTES : (i + 1) * _KEY_BYTES]) in rows
-                ]
-                if not wanted:
-                    return [], nothing
-                vectors = stored["vectors"]
+
+        def read(stored: Any) -> tuple[list[list[int]], Vectors]:
+            names = stored["names"].tobytes()
+            count = len(names) // _KEY_BYTES
+            wanted = [
+                (i, rows[name]) for i in range(count) if (name := names[i * _KEY_BYTES : (i + 1) * _KEY_BYTES]) in rows
+            ]
+            if not wanted:
+                return [], nothing
+            vectors = stored["vectors"]
             if vectors.dtype != np.float32 or vectors.shape != (count, key.dimension):
                 raise ValueError(f"vectors of shape {vectors.shape}")
             return [place for _, place in wanted], vectors[[i for i, _ in wanted]]
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            LOG.warning("A damaged cache file is dropped: %s (%s)", path.name, error)
-            if not self.read_only:
-                _remove(path)
-            return [], nothing
+
+        return read_kept(path, read, remove=not self.read_only) or ([], nothing)
 
     def _shrink(self) -> None:
         sizes = {path: _size(path) for path in self.root.glob("*/*.npz")}

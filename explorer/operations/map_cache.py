@@ -8,25 +8,26 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
-import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from explorer.analysis.agreement import RankAgreement
 from explorer.analysis.projection import MapSettings, Method, Projection
+from explorer.encoders.kept import read_kept
 from explorer.paths import cache_folder
 
 # Raised whenever what is kept, or how a map is made, changes.
 _FORMAT = 1
 # Each is some 30 kB for 2,000 sentences; those used longest ago go first.
 _MOST_KEPT = 500
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,26 +62,23 @@ def map_path(vectors: NDArray[np.float32], settings: MapSettings) -> Path:
 
 def read_map(path: Path, settings: MapSettings, n: int) -> Projection | None:
     """Returns a kept map of n points; None where there is none or it cannot be read."""
-    try:
-        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-            points, facts = np.asarray(file["points"], dtype=np.float64), json.loads(str(file["facts"]))
+
+    def read(file: Any) -> Projection:
+        points, facts = np.asarray(file["points"], dtype=np.float64), json.loads(str(file["facts"]))
         if points.shape != (n, 2):
-            return None
+            raise ValueError(f"points of shape {points.shape}")
         explained = facts["explained"]
-        found = Projection(
+        return Projection(
             points=points,
             settings=settings,
             method=Method(facts["method"]),
             neighbours=facts["neighbours"],
-            explained=(explained[0], explained[1]) if explained else None,
-            zero=tuple(facts["zero"]),
+            explained=(float(explained[0]), float(explained[1])) if explained else None,
+            zero=tuple(int(row) for row in facts["zero"]),
             notes=tuple(facts["notes"]),
         )
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        return None
-    with suppress(OSError):
-        path.touch()
-    return found
+
+    return _read(path, read)
 
 
 def write_map(path: Path, projection: Projection) -> None:
@@ -99,25 +97,29 @@ def agreement_path(tables: Sequence[NDArray[np.float32]]) -> Path:
 
 def read_agreement(path: Path, encoders: int) -> Agreement | None:
     """Returns what is kept of so many encoders' agreement; None where there is nothing or it cannot be read."""
-    try:
-        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-            cka, procrustes, ranks = (
-                np.asarray(file[name], dtype=np.float64) for name in ("cka", "procrustes", "ranks")
-            )
-            pairs, of_pairs = (int(number) for number in file["pairs"])
+
+    def read(file: Any) -> Agreement:
+        cka, procrustes, ranks = (np.asarray(file[name], dtype=np.float64) for name in ("cka", "procrustes", "ranks"))
+        pairs, of_pairs = (int(number) for number in file["pairs"])
         if not cka.shape == procrustes.shape == ranks.shape == (encoders, encoders):
-            return None
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        return None
-    with suppress(OSError):
-        path.touch()
-    return Agreement(cka, procrustes, RankAgreement(ranks, pairs, of_pairs))
+            raise ValueError(f"tables of shape {cka.shape}, {procrustes.shape} and {ranks.shape}")
+        return Agreement(cka, procrustes, RankAgreement(ranks, pairs, of_pairs))
+
+    return _read(path, read)
 
 
 def write_agreement(path: Path, found: Agreement) -> None:
     """Keeps the agreement of several encoders; on a full or read-only disk nothing is kept."""
     pairs = np.array([found.ranks.pairs, found.ranks.of_pairs])
     _write(path, {"cka": found.cka, "procrustes": found.procrustes, "ranks": found.ranks.matrix, "pairs": pairs})
+
+
+def _read(path: Path, read: Callable[[Any], Found]) -> Found | None:
+    found = read_kept(path, read)
+    if found is not None:
+        with suppress(OSError):
+            path.touch()
+    return found
 
 
 def _write(path: Path, arrays: dict[str, NDArray[Any]]) -> None:

@@ -55,6 +55,17 @@ def test_a_damaged_file_is_dropped(cache: EmbeddingCache, tmp_path: Path) -> Non
     assert not file.exists()
 
 
+@pytest.mark.parametrize("after", [6, 8])
+def test_a_file_with_a_damaged_directory_is_dropped(cache: EmbeddingCache, tmp_path: Path, after: int) -> None:
+    cache.put(KEY, TEXTS, VECTORS)
+    (file,) = tmp_path.rglob("*.npz")
+    content = bytearray(file.read_bytes())
+    content[content.index(b"PK\x01\x02") + after] ^= 0x81  # its version, or whether it is encrypted
+    file.write_bytes(content)
+    assert not cache.get(KEY, TEXTS)[1].any()
+    assert not file.exists()
+
+
 def test_a_folder_that_cannot_be_written_only_costs_time(tmp_path: Path) -> None:
     (tmp_path / "embeddings").write_text("in the way")
     EmbeddingCache(tmp_path).put(KEY, TEXTS, VECTORS)
