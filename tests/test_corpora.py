@@ -87,7 +87,27 @@ def test_read_corpus_counts_missing_and_what_is_no_text(tmp_path: Path) -> None:
     corpus = read_corpus(write(tmp_path / "c.jsonl", "\n".join(rows)), "s")
     assert corpus.sentences == ["One lamp is lit.", "None of them came."]
     assert (corpus.missing, corpus.not_text, corpus.empty) == (4, 4, 1)
-    assert "4 missing (NaN or null) (the first is row 2)" in corpus.notes[-1]
+    assert "4 missing (NaN, null, None or N/A) (the first is row 2)" in corpus.notes[-1]
+
+
+@pytest.mark.parametrize(
+    "cell", ["NaN", "nan", "NULL", "null", "Null", "None", "none", "NA", "N/A", "n/a", "#N/A", "<NA>", "null "]
+)
+@pytest.mark.parametrize("suffix", [".txt", ".csv", ".jsonl"])
+def test_read_corpus_has_one_rule_for_a_missing_cell(tmp_path: Path, suffix: str, cell: str) -> None:
+    cells = ["The kettle sings.", cell, "None came.", "N/A is what it says."]
+    rows = [f'{{"text": "{text}"}}' for text in cells] if suffix == ".jsonl" else cells
+    header = ["text"] if suffix == ".csv" else []
+    corpus = read_corpus(write(tmp_path / f"c{suffix}", "\n".join(header + rows)))
+    assert corpus.sentences == ["The kettle sings.", "None came.", "N/A is what it says."]
+    assert (corpus.missing, corpus.empty) == (1, 0)
+
+
+def test_read_corpus_shows_a_label_that_is_no_character(tmp_path: Path) -> None:
+    rows = ['{"s": "One lamp is lit.", "mood": "ca\\ud800lm"}', '{"s": "Two are out.", "mood": "none"}']
+    corpus = read_corpus(write(tmp_path / "c.jsonl", "\n".join(rows)), "s", label="mood")
+    assert corpus.rows["label"].tolist() == ["ca\ufffdlm", "none"]
+    assert corpus.notes[-1].endswith("A label holds what is no character, shown as \ufffd.")
 
 
 def test_read_corpus_of_one_sentence_a_thousand_times(tmp_path: Path) -> None:
@@ -136,7 +156,8 @@ def test_read_corpus_says_when_a_sentence_may_be_the_header(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("name", "content", "column", "message"),
     [
-        ("c.txt", "", None, "c.txt holds no sentence. 0 lines, all of them used"),
+        ("c.txt", "", None, "c.txt is empty; give at least one sentence, one a line"),
+        ("c.txt", b"\xef\xbb\xbf", None, "c.txt is empty"),
         ("c.txt", " \n\n", None, "c.txt holds no sentence. 2 lines; left out: 2 empty"),
         ("c.csv", "text\n", None, "c.csv has a header but no rows"),
         (

@@ -106,6 +106,11 @@ def test_read_table_executes_and_changes_nothing(tmp_path: Path) -> None:
         ("t.jsonl", "[1, 2]\n", "line 1 is \\[1, 2\\], not a json object"),
         ("t.jsonl", "[" * 100_000, "line 1 is .*not a json object"),
         ("t.jsonl", '{"a": ' + "9" * 5000 + "}", "line 1 is .*not a json object"),
+        (
+            "t.jsonl",
+            '{"a": 1}\n{"te\\ud800xt": 2}\n',
+            "t.jsonl, line 2: the name 'te.ud800xt' holds half of a surrogate pair, which is no character; delete it",
+        ),
         ("t.jsonl", "{}\n", "t.jsonl has no columns"),
         ("t.json", "{}", "t.json is of no known kind; use one of .csv, .tsv, .jsonl, .parquet"),
     ],

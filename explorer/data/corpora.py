@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,20 +11,24 @@ import numpy as np
 import pandas as pd
 
 from explorer.data.contents import decode, read_bytes
-from explorer.data.frames import SUFFIXES, RawTable, read_table, row_number, shown, shown_list
+from explorer.data.frames import SUFFIXES, RawTable, halved, read_table, row_number, shown, shown_list
 from explorer.data.sentences import fault_of, is_missing
 from explorer.errors import DataError, SettingError
 
 CORPUS_SUFFIXES = (".txt", *SUFFIXES)
 # Far beyond what any encoder reads; a longer cell is a document, and the page would carry it about.
 LONGEST_SENTENCE = 10_000
-# How tables write a value that is not there; an empty cell is counted as empty.
-_MISSING = frozenset({"nan", "NaN", "NULL", "<NA>", "#N/A"})
+# How tables write a value that is not there, in any case; an empty cell is counted as empty.
+_MISSING = frozenset({"nan", "null", "none", "na", "n/a", "<na>", "#n/a"})
+_LONGEST_MISSING = max(map(len, _MISSING))
 _USUAL_NAMES = frozenset(
     {"sentence", "sentences", "text", "texts", "sentence1", "premise", "content", "body", "review"}
 )
 _LOOKED_AT = 1000
-_MOST_LABELS = 60
+_UNREADABLE = "\N{REPLACEMENT CHARACTER}"
+_HALVES = re.compile(r"[\ud800-\udfff]")
+# More labels than that cannot be told apart by colour and shape.
+MOST_LABELS = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +46,8 @@ class Corpus:
         label_columns: Those with few different values, which can serve as labels.
         given: How many rows the file has.
         empty: How many of them hold nothing.
-        missing: How many hold NaN, NULL or null.
+        missing: How many hold nothing but NaN, NULL, None, NA, N/A, #N/A or <NA>, in any case, or json's null. A label is taken
+            as it is written, whatever it says.
         repeated: How many repeat an earlier sentence.
         too_long: How many have more than 10,000 characters.
         not_text: How many hold a number, a list or a character that is none.
@@ -127,6 +133,8 @@ def _read_lines(path: Path, column: str | None, label: str | None) -> RawTable:
     if column or label:
         raise DataError(f"{path.name} has lines, no columns; leave the column {shown(column or label)} away.")
     text, notes = decode(read_bytes(path), path, guess=True)
+    if not text:
+        raise DataError(f"{path.name} is empty; give at least one sentence, one a line.")
     lines = text.split("\n")
     return RawTable(pd.DataFrame({"": lines[:-1] if not lines[-1] else lines}, dtype=object), notes)
 
@@ -161,7 +169,8 @@ def _filled(column: pd.Series) -> list[object]:
     """The first thousand cells that hold something."""
     filled = []
     for value in column:
-        if not is_missing(value) and not (isinstance(value, str) and (not value.strip() or value in _MISSING)):
+        text = value.strip() if isinstance(value, str) else "?"
+        if text and not is_missing(value) and not _says_missing(text):
             filled.append(value)
             if len(filled) == _LOOKED_AT:
                 break
@@ -216,6 +225,8 @@ def _clean(file: _File, name: str, most: int | None, seed: int) -> Corpus:
     if file.label:
         labels = frame[file.label].tolist()
         rows["label"] = pd.Series([_label(labels[index]) for index in kept.values()], dtype="str")
+        if rows["label"].str.contains(_UNREADABLE, regex=False).any():
+            said += f" A label holds what is no character, shown as {_UNREADABLE}."
     notes = [*file.table.notes, *_column_note(name, file), said]
     if len(kept) < len(found):
         notes.append(f"{len(kept):,} of {len(found):,} different sentences, sampled with seed {seed}.")
@@ -242,17 +253,21 @@ def _fault(value: object) -> str | None:
         return "missing" if is_missing(value) else "not_text"
     if not value:
         return "empty"
-    if value in _MISSING:
+    if _says_missing(value):
         return "missing"
     if len(value) > LONGEST_SENTENCE:
         return "too_long"
     return None if value.isprintable() or not fault_of(value) else "not_text"
 
 
+def _says_missing(text: str) -> bool:
+    return len(text) <= _LONGEST_MISSING and text.lower() in _MISSING
+
+
 def _said(counts: dict[str, int], first: dict[str, int], given: int, what: str) -> str:
     words = {
         "empty": "empty",
-        "missing": "missing (NaN or null)",
+        "missing": "missing (NaN, null, None or N/A)",
         "too_long": f"longer than {LONGEST_SENTENCE:,} characters",
         "not_text": "no text",
         "repeated": "repeated",
@@ -287,11 +302,13 @@ def _sample(found: dict[str, int], most: int | None, seed: int) -> dict[str, int
 
 
 def _label(value: object) -> str:
-    return "" if is_missing(value) else str(value).strip()
+    """A label as text, "" for none; halves of surrogate pairs, which nothing can show or store, become U+FFFD."""
+    text = "" if is_missing(value) else str(value).strip()
+    return _HALVES.sub(_UNREADABLE, text) if halved(text) else text
 
 
 def _few_values(column: pd.Series) -> bool:
     """Whether a column could name classes: two to sixty values, most of them more than once."""
     values = [_label(value) for value in column.head(_LOOKED_AT * 10).tolist()]
     distinct = len({value[:100] for value in values if value})
-    return 2 <= distinct <= min(_MOST_LABELS, max(2, len(values) // 2))
+    return 2 <= distinct <= min(MOST_LABELS, max(2, len(values) // 2))

@@ -108,6 +108,11 @@ def shown_list(names: Sequence[str]) -> str:
     return ", ".join(cut) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
 
 
+def halved(text: str) -> bool:
+    """Whether a text holds half of a surrogate pair, as json can write it: no character, and in no encoding."""
+    return not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)
+
+
 def _read_delimited(text: str, path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     first = text.lstrip().split("\n", 1)[0]
     own = "\t" if path.suffix.lower() == ".tsv" else ","
@@ -179,6 +184,11 @@ def _read_jsonl(text: str, path: Path) -> pd.DataFrame:
             raise DataError(
                 f"{path.name} cannot be read as jsonl: line {number} is {shown(row)}, not a json object; write "
                 'lines like {"sentence": "..."}.'
+            )
+        if bad := next((name for name in row if halved(name)), None):
+            raise DataError(
+                f"{path.name}, line {number}: the name {shown(bad)} holds half of a surrogate pair, which is no character; "
+                "delete it."
             )
         rows.append(row)
     return pd.DataFrame(rows, dtype=object)

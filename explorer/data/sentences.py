@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from explorer.data.frames import row_number, shown
+from explorer.data.frames import halved, row_number, shown
 from explorer.data.texts import MAX_CHARACTERS
 from explorer.errors import DataError
 
@@ -31,7 +31,7 @@ def fault_of(value: object) -> str | None:
         return "is empty; give a sentence or drop the row"
     if "\0" in value:
         return f"holds a NUL character at position {value.index(chr(0)) + 1}; delete it"
-    if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
+    if halved(value):
         return "holds half of a surrogate pair, which is no character; delete it"
     if len(value) > MAX_CHARACTERS:
         return f"has {len(value):,} characters; at most {MAX_CHARACTERS:,} can be read, shorten it"
