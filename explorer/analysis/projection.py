@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
 from explorer.analysis.neighbours import check_vectors, name_rows, nearest_to, unit_rows
+from explorer.data.frames import shown
 from explorer.errors import DataError, SettingError
 from explorer.paths import cache_folder
 
@@ -112,17 +113,18 @@ def check_settings(settings: MapSettings) -> MapSettings:
         SettingError: A word or a number that cannot be used.
     """
     for value, choices, what in ((settings.method, Method, "method"), (settings.metric, Metric, "metric")):
-        if value not in list(choices):
-            raise SettingError(f"There is no {what} {str(value)[:40]!r}; use {' or '.join(choices)}.")
+        if not isinstance(value, str) or value not in list(choices):
+            raise SettingError(f"There is no {what} {shown(value)}; use {' or '.join(choices)}.")
     ranges = (
         ("n_neighbors", settings.neighbours, 2, 200),
         ("min_dist", settings.min_dist, 0, 1),
         ("seed", settings.seed, 0, 2**32 - 1),
     )
     for name, number, low, high in ranges:
-        if not low <= number <= high or (name != "min_dist" and number != int(number)):
+        sound = isinstance(number, int | float | np.number) and not isinstance(number, bool) and low <= number <= high
+        if not sound or (name != "min_dist" and number != int(number)):
             kind = "number" if name == "min_dist" else "whole number"
-            raise SettingError(f"{name} is {number}; use a {kind} from {low} to {high}.")
+            raise SettingError(f"{name} is {shown(number)}; use a {kind} from {low} to {high}.")
     method, metric = Method(settings.method), Metric(settings.metric)
     return MapSettings(method, metric, int(settings.neighbours), float(settings.min_dist), int(settings.seed))
 

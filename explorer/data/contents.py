@@ -54,6 +54,18 @@ def read_bytes(path: Path) -> bytes:
     return content
 
 
+def still_here(path: str | Path) -> Path:
+    """Returns the path of an upload, which may have been deleted since.
+
+    Raises:
+        DataError: It is gone. The message does not name the folder, which is none of the person's own.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise DataError(f"{path.name} is not here any more, since uploads are kept for an hour; upload it again.")
+    return path
+
+
 def decode(content: bytes, path: Path, *, guess: bool = False) -> tuple[str, tuple[str, ...]]:
     """Returns a file's text with Unix line ends, and what was guessed, a sentence each.
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from explorer.errors import SettingError
 from explorer.ui.errors import for_person, refuse
-from explorer.ui.map_desk import LINES, MapDesk, Wanted
+from explorer.ui.map_desk import LINES, MapDesk, Wanted, whole
 
 if TYPE_CHECKING:
     from explorer.operations.project import Maps
@@ -25,16 +26,50 @@ def build(desk: MapDesk) -> None:
 
 
 @for_person(refuse)
-def answer(desk: MapDesk, sentences: list[str] | None, wanted: Wanted, report: Callable[[Maps], Any]) -> Any:
+def answer(desk: MapDesk, sentences: object, wanted: Wanted, report: Callable[[Maps], Any]) -> Any:
     """Returns what `report` says of the maps.
+
+    Args:
+        desk: Makes the maps.
+        sentences: A list of text; None for the shipped corpus.
+        wanted: Everything else; its encoders are checked here, whatever a caller gave.
+        report: Called with the maps; may raise what a person can mend.
 
     Raises:
         gr.Error: With the one sentence on what is wrong.
     """
+    encoders = texts_of(wanted.encoders, "encoders", "the encoders' names")
+    wanted = replace(wanted, encoders=encoders)
     if sentences is not None:
-        lines = "\n".join(" ".join(str(text).split()) for text in sentences)
-        wanted = replace(wanted, kind=LINES, text=lines)
+        lines = [" ".join(text.split()) for text in texts_of(sentences, "sentences", "sentences") or ()]
+        wanted = replace(wanted, kind=LINES, text="\n".join(lines))
     return report(desk.make(wanted)[1])
+
+
+def texts_of(given: object, what: str, of: str) -> list[str] | None:
+    """Returns a list of text as it was given, or None.
+
+    Args:
+        given: Anything a caller of the API can send.
+        what: The argument's name.
+        of: What the list is to hold.
+
+    Raises:
+        SettingError: It is no list, or something in it is no text.
+    """
+    from explorer.data.frames import shown
+
+    if given is None:
+        return None
+    if not isinstance(given, list | tuple):
+        one = f", such as [{shown(given)}]" if isinstance(given, str) else ""
+        raise SettingError(f"{what} is {shown(given)}; give a list of {of}{one}.")
+    for number, text in enumerate(given, start=1):
+        if not isinstance(text, str):
+            raise SettingError(
+                f"{what} holds {shown(text)} as number {number}, which is not text; give a list of {of}."
+            )
+    return list(given)
 
 
 def _project(desk: MapDesk) -> Callable[..., Any]:
@@ -71,11 +106,12 @@ def _agreement(desk: MapDesk) -> Callable[..., Any]:
         from explorer.operations.map_report import agreement_rows, difference_rows
 
         wanted = Wanted(encoders=encoders, k=k, most=desk.caps[-1])
+        most = _shown_at_most(show)
         return answer(
             desk,
             sentences,
             wanted,
-            lambda maps: {"pairs": agreement_rows(maps), "sentences": difference_rows(maps, max(0, show))},
+            lambda maps: {"pairs": agreement_rows(maps), "sentences": difference_rows(maps, most)},
         )
 
     return agreement
@@ -99,7 +135,15 @@ def _place(desk: MapDesk) -> Callable[..., Any]:
 
         wanted = Wanted(encoders=encoders, method=method, seed=seed, k=k, most=desk.caps[-1])
         return answer(
-            desk, sentences, wanted, lambda maps: placement_rows(maps, place(desk.registry, maps, sentence, k))
+            desk, sentences, wanted, lambda maps: placement_rows(maps, place(desk.registry, maps, sentence, int(k)))
         )
 
     return neighbours
+
+
+@for_person(refuse)
+def _shown_at_most(show: object) -> int:
+    number = whole(show, "show")
+    if number < 0:
+        raise SettingError(f"show is {number}; use a whole number from 0.")
+    return number

@@ -153,6 +153,7 @@ class MapDesk:
 
     def corpus(self, wanted: Wanted) -> Cleaned:
         """Returns the sentences asked for, cleaned and capped."""
+        from explorer.data.contents import still_here
         from explorer.operations.map_corpus import file_corpus, lines_corpus, sample_corpus
 
         most, seed = whole(wanted.most, "The number of sentences"), whole(wanted.seed, "The seed")
@@ -163,7 +164,7 @@ class MapDesk:
         if wanted.kind == FILE:
             if not wanted.file:
                 raise SettingError("No file is here yet; upload one: .txt, .csv, .tsv, .jsonl or .parquet.")
-            return file_corpus(wanted.file, wanted.column or None, wanted.label or None, most, seed)
+            return file_corpus(still_here(wanted.file), wanted.column or None, wanted.label or None, most, seed)
         return sample_corpus(most, seed)
 
     def find(self, key: str | None) -> Maps:
@@ -213,12 +214,18 @@ def settings_of(wanted: Wanted) -> Any:
     )
 
 
-def whole(value: float | None, what: str) -> int:
-    """Returns a number from a field as a whole one.
+def whole(value: object, what: str) -> int:
+    """Returns a number from a field, or from a caller of the API, as a whole one.
 
     Raises:
-        SettingError: It is empty or not whole.
+        SettingError: It is empty, no number or not whole.
     """
-    if value is None or value != int(value):
-        raise SettingError(f"{what} is {'empty' if value is None else value}; use a whole number.")
-    return int(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if value is None:
+        raise SettingError(f"{what} is empty; use a whole number.")
+    from explorer.data.frames import shown
+
+    raise SettingError(f"{what} is {shown(value)}; use a whole number{', without quotes' * isinstance(value, str)}.")
