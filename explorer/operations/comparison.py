@@ -287,8 +287,8 @@ def _reasons(info: EncoderInfo, family: str, training: str, score: TaskScore | N
     if info.facts.get("distillation"):
         reasons.append("our backbone was distilled, not pre-trained")
     reasons.append("one seed each")
-    if score is not None and score.contamination.pairs and score.task in _YEARS:
-        found = score.contamination
+    found = score.contamination if score is not None and score.task in _YEARS else None
+    if found is not None and found.pairs and not found.unknown:
         reasons.append(f"{found.pairs:,} of {found.n:,} pairs are in STSb train, which both were trained on")
     return reasons
 

@@ -1,13 +1,14 @@
 """How much of a test table stood in an encoder's training data, as far as that is known. Computes no score.
 
-An encoder's facts name its training tables and their hashes, never their text; the text is read from the data folder (or the
-tables shipped or fetched), and only if it is the very file the encoder was trained on. Anything else is "unknown", which does
-not mean "none".
+An encoder's facts name its training tables and their hashes, never their text; the text is read from the data folder, from the
+tables shipped or fetched, or from where a run's settings say it lay, and only if it is the very file the encoder was trained
+on. Anything else is "unknown", which does not mean "none".
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, reduce
@@ -22,10 +23,13 @@ from explorer.data.tables import read_frame
 from explorer.encoders.folder import EncoderInfo
 from explorer.errors import DataError
 from explorer.paths import ROOT, downloads_folder
+from explorer.training.config import CONFIG_FILE
 
 UNKNOWN = "unknown"
 NOTHING = "nothing"
 _NO_RECORD = "the encoder's folder does not say what it was trained on"
+# How many runs that started from each other's encoders are followed back.
+_MOST_STARTS = 8
 
 
 @dataclass(frozen=True)
@@ -34,13 +38,15 @@ class Training:
 
     Args:
         tables: Names like "stsb/train.tsv", in the order of the record; also those that were not found.
-        known: The keys of their pairs, table by table; empty if unknown.
-        unknown: Why the pairs are not known; empty if they are.
+        known: The keys of their pairs, table by table, of those tables that were found.
+        unknown: Why the pairs of a table are not known; empty if all are.
+        hashes: The sha256 of every table.
     """
 
     tables: tuple[str, ...] = ()
     known: tuple[Known, ...] = field(default=(), repr=False, compare=False)
     unknown: str = ""
+    hashes: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -54,7 +60,7 @@ class Contamination:
 
     Args:
         training: The training tables, or "unknown".
-        unknown: Why it is unknown; empty otherwise. The counts are then 0 and mean nothing.
+        unknown: Why it is unknown of a table; empty otherwise. The counts are then of the tables that are known, if any.
         n: Pairs of the test table.
         pairs: Of these, how many stand in training as a pair.
         either: How many have at least one sentence that does.
@@ -69,32 +75,26 @@ class Contamination:
     both: int = 0
 
 
-def training_of(info: EncoderInfo, data: Path | None) -> Training:
-    """Returns what an encoder was trained on, with the pairs if the very same files are here.
+def training_of(info: EncoderInfo, data: Path | None, beside: Sequence[Path] = ()) -> Training:
+    """Returns what an encoder was trained on, with the pairs of the tables whose very files are here.
 
     Args:
         info: Its `facts["training_data"]` is a list of tables, each with a name, a sha256 and a use; those of another use
             than "train" (dev tables) are passed over.
         data: Folder of evaluation data; None if there is none.
+        beside: Further files that may be one of the tables, whatever they are called.
     """
     tables = _tables(info.facts)
     if not tables:
         return Training((NOTHING,)) if is_untrained(info) else Training(unknown=_NO_RECORD)
-    names, known = tuple(tables), []
+    known, unknown, others = [], [], [*_named_in_settings(info.folder), *beside]
     for name, digest in tables.items():
-        paths = [root / name for root in _roots(data) if (root / name).is_file()]
-        if not paths:
-            where = "in the data folder" if data else "here, and no data folder is given"
-            return Training(names, unknown=f"{name} is not {where}")
-        same = [path for path in paths if _digest(path) == digest]
-        if not same:
-            where = "in the data folder" if data else "here"
-            return Training(names, unknown=f"{name} {where} is not the file it was trained on")
-        try:
-            known.append(_read(same[0]))
-        except DataError as error:
-            return Training(names, unknown=f"{name} cannot be compared: {error}")
-    return Training(names, tuple(known))
+        found = _find(name, digest, data, others)
+        if isinstance(found, Known):
+            known.append(found)
+        else:
+            unknown.append(found)
+    return Training(tuple(tables), tuple(known), "; ".join(unknown), tuple(tables.values()))
 
 
 def is_untrained(info: EncoderInfo) -> bool:
@@ -111,12 +111,29 @@ def overlap_with(training: Training, test: pd.DataFrame) -> Overlap | None:
     return reduce(or_, found)
 
 
+def seen_in(training: Training, test: pd.DataFrame) -> Contamination:
+    """Returns how many pairs of a test frame stand in the training tables, as far as these are known."""
+    if not training.known:
+        return summarise(training, overlap_with(training, test), len(test))
+    return summarise(training, reduce(or_, (find_overlap(test, known) for known in training.known)), len(test))
+
+
 def summarise(training: Training, overlap: Overlap | None, n: int) -> Contamination:
     """Returns the counts of an overlap over n pairs."""
     if overlap is None:
         return Contamination(training.label, training.unknown, n)
     counts = (int(flags.sum()) for flags in (overlap.pairs, overlap.either, overlap.both))
-    return Contamination(training.label, "", n, *counts)
+    return Contamination(training.label, training.unknown, n, *counts)
+
+
+def in_words(found: Contamination) -> str:
+    """Returns what an encoder has seen of a table, as a remark without a full stop."""
+    of = f"{found.pairs:,} of {found.n:,} pairs are in its training data"
+    if not found.unknown:
+        return of if found.pairs else "none of these pairs is in its training data"
+    if found.pairs:
+        return f"at least {of}, the rest is unknown: {found.unknown}"
+    return f"unknown whether these pairs are in its training data: {found.unknown}"
 
 
 def _tables(facts: Mapping[str, Any]) -> dict[str, str]:
@@ -126,6 +143,35 @@ def _tables(facts: Mapping[str, Any]) -> dict[str, str]:
         return {}
     rows = [row for row in record if isinstance(row, Mapping) and row.get("use", "train") == "train"]
     return {str(row.get("table", "")): str(row.get("sha256", "")) for row in rows if _is_name(row.get("table"))}
+
+
+def _find(name: str, digest: str, data: Path | None, others: Sequence[Path]) -> Known | str:
+    """Returns the pairs of a table of this name and hash, or why they are not known."""
+    named = [root / name for root in _roots(data) if (root / name).is_file()]
+    same = [path for path in (*named, *others) if path.is_file() and _digest(path) == digest]
+    if same:
+        try:
+            return _read(same[0])
+        except DataError as error:
+            return f"{name} cannot be compared: {error}"
+    if not named:
+        return f"{name} is not {'in the data folder' if data else 'here, and no data folder is given'}"
+    return f"{name} {'in the data folder' if data else 'here'} is not the file it was trained on"
+
+
+def _named_in_settings(folder: Path) -> list[Path]:
+    """The training tables that a run's settings name, and those of the encoders that it started from."""
+    found: list[Path] = []
+    for _ in range(_MOST_STARTS):
+        try:
+            settings = json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return found
+        if not isinstance(settings, dict):
+            return found
+        found += [Path(path) for name in ("train", "nli") if isinstance(path := settings.get(name), str) and path]
+        folder = Path(str(settings.get("backbone")))
+    return found
 
 
 def _is_name(name: object) -> bool:

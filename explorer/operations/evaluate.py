@@ -25,7 +25,14 @@ from explorer.encoders.cache import EmbeddingCache
 from explorer.encoders.folder import CROSS_ENCODER, EncoderInfo
 from explorer.encoders.registry import Registry
 from explorer.errors import EncoderError
-from explorer.operations.contamination import Contamination, Training, overlap_with, summarise, training_of
+from explorer.operations.contamination import (
+    Contamination,
+    Training,
+    overlap_with,
+    seen_in,
+    summarise,
+    training_of,
+)
 from explorer.operations.judge import NO_HEAD, Judgement, Question, judge
 from explorer.operations.task_score import AnyScore, LabelScore, Place, Subset, TaskScore
 
@@ -154,11 +161,11 @@ def _score_task(
     found: list[list[AnyScore]] = [[] for _ in judged]
     groups: dict[tuple[object, ...], list[int]] = {}
     for e, one in enumerate(judged):
-        groups.setdefault((one.training.tables, one.training.unknown), []).append(e)
+        groups.setdefault((one.training.tables, one.training.unknown, one.training.hashes), []).append(e)
     for members in groups.values():
         training, n = judged[members[0]].training, len(table.pairs)
         overlap = overlap_with(training, table.pairs)
-        known = summarise(training, overlap, n)
+        known = seen_in(training, table.pairs) if overlap is None else summarise(training, overlap, n)
         for subset, rows in _rows(wanted, overlap, n).items():
             places = [_place(judged[e].info, table, precision, subset, known, rows) for e in members]
             answers = [judged[e].answers[number] for e in members]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from explorer.data.tables import read_pairs
 from explorer.encoders.cache import EmbeddingCache
 from explorer.encoders.registry import Registry
 from explorer.errors import DataError
+from explorer.operations.contamination import Contamination, seen_in, training_of
 from explorer.operations.judge import cosines_of_tables
 
 if TYPE_CHECKING:
@@ -31,20 +32,24 @@ class OwnTable:
     Args:
         name: Of the file.
         scores: A Score for each encoder.
-        comparisons: For each two encoders in words which is ahead and whether that is clear; empty where undefined.
+        comparisons: For each two encoders in words which is ahead, whether that is clear, and which of them has seen pairs of
+            the table in training; empty where undefined.
         pairs: sentence1, sentence2, score and a column of cosines for each encoder.
+        seen: For each encoder what the table shares with its training data.
     """
 
     name: str
     scores: dict[str, Score]
     comparisons: tuple[str, ...]
     pairs: pd.DataFrame
+    seen: Mapping[str, Contamination] = field(default_factory=dict)
 
 
 def evaluate_table(
     registry: Registry,
     path: Path,
     *,
+    data: Path | None = None,
     encoders: Sequence[str] | None = None,
     precision: Precision | str = "auto",
     cache: EmbeddingCache | None = None,
@@ -56,6 +61,7 @@ def evaluate_table(
     Args:
         registry: Where the encoders are.
         path: A .csv, .tsv, .jsonl or .parquet with sentence1, sentence2 and score, on any scale.
+        data: Folder of evaluation data, where the encoders' training tables may lie; None if there is none.
         encoders: Names; None for all.
         precision: See Precision.
         cache: Of embeddings; None encodes everything anew.
@@ -69,18 +75,27 @@ def evaluate_table(
     from explorer.encoders.encode import resolve_precision
 
     pairs = read_gold(path, most_rows)
-    gold, columns = pairs["score"].to_numpy(dtype=np.float64), {}
+    gold, columns, seen = pairs["score"].to_numpy(dtype=np.float64), {}, {}
     for info in registry.choose(encoders):
         report = (lambda done, total, name=info.name: progress(name, done, total)) if progress else None
         (columns[info.name],) = cosines_of_tables(registry, info, [pairs], resolve_precision(precision), cache, report)
+        seen[info.name] = seen_in(training_of(info, data, [path]), pairs)
     scores = dict(zip(columns, score_pairs(np.stack(list(columns.values())), gold), strict=True))
     sentences = tuple(
-        in_words(a, b, found)
+        in_words(a, b, found) + "".join(_mind(name, seen[name]) for name in (a, b))
         for i, (a, first) in enumerate(scores.items())
         for b, second in list(scores.items())[i + 1 :]
         if (found := compare(first, second)) is not None
     )
-    return OwnTable(path.name, scores, sentences, pairs.assign(**columns))
+    return OwnTable(path.name, scores, sentences, pairs.assign(**columns), seen)
+
+
+def _mind(name: str, found: Contamination) -> str:
+    """What a reader of a comparison must know of an encoder that has seen pairs in training; empty for one that has not."""
+    if not found.pairs:
+        return ""
+    least = "at least " if found.unknown else ""
+    return f" Mind: {name} was trained on {least}{found.pairs:,} of these {found.n:,} pairs, so it may remember them."
 
 
 def read_gold(path: Path, most_rows: int = MOST_ROWS) -> pd.DataFrame:

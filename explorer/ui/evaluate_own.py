@@ -103,7 +103,7 @@ def _work(page: Page, path: Path, rows: int, progress: Callable[[int, int], None
 
     report = lambda _encoder, done, total: progress(done, total)  # noqa: E731
     # Without the cache: what a visitor sends is not kept.
-    return evaluate_table(page.registry, path, cache=None, most_rows=rows, progress=report)
+    return evaluate_table(page.registry, path, data=page.data, cache=None, most_rows=rows, progress=report)
 
 
 def _frame(pairs: pd.DataFrame | None) -> pd.DataFrame:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from explorer.data.sts_tasks import TASKS
 from explorer.encoders.folder import CROSS_ENCODER, ENCODER, EncoderInfo
 from explorer.figures.theme import Identity
+from explorer.operations.contamination import in_words
 from explorer.operations.task_score import LabelScore
 from explorer.ui import words
 from explorer.ui.cards import name_plate
@@ -102,7 +103,9 @@ def overlap_table(by_subset: Mapping[tuple[str, str, str, str], AnyScore], looks
             continue
         found = score.contamination
         clean, seen = (by_subset.get((task, split, encoder, name)) for name in ("clean", "overlap"))
-        counts = [words.DASH] * 2 if found.unknown else [f"{found.pairs:,}", f"{found.either:,}"]
+        least = "at least " if found.unknown else ""
+        dashes = found.unknown and not found.pairs and not found.either
+        counts = [words.DASH] * 2 if dashes else [f"{least}{found.pairs:,}", f"{least}{found.either:,}"]
         training = tag("span", found.training, tag("small", found.unknown) if found.unknown else None, cls="stacked")
         figures = [words.DASH if item is None or found.unknown else _cell_of(item, item.n) for item in (clean, seen)]
         title = f"{TASKS[task].title} {split}" + (", accuracy" if TASKS[task].labels else "")
@@ -218,7 +221,9 @@ def own_table(result: OwnTable, looks: Looks) -> Html:
             words.interval_text(score.spearman_interval),
             words.score(found.pearson),
         ]
-        rows.append([plate(name, looks), f"{found.n:,}", *figures, found.why or few])
+        seen = in_words(result.seen[name]) if name in result.seen else ""
+        remark = "; ".join(part for part in (found.why or few, seen) if part)
+        rows.append([plate(name, looks), f"{found.n:,}", *figures, remark])
     return data_table(columns, rows, f"Scores on {result.name}")
 
 

@@ -118,5 +118,7 @@ ANATOMY = (
 )
 OWN = (
     "A table with the columns sentence1, sentence2 and score (.csv, .tsv, .jsonl or .parquet, any scale of scores) is scored "
-    "like a task. It is read on this machine, sent nowhere else, and neither it nor its embeddings are kept for later."
+    "like a task. Beside each score stands how many of its pairs the encoder was trained on, as far as that is known: such pairs "
+    "say how well it remembers. The table is read on this machine, sent nowhere else, and neither it nor its embeddings are "
+    "kept for later."
 )

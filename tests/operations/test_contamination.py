@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import pandas as pd
 import pytest
 
 from explorer.encoders.folder import EncoderInfo
-from explorer.operations.contamination import overlap_with, summarise, training_of
+from explorer.operations.contamination import in_words, overlap_with, seen_in, summarise, training_of
 from explorer.paths import ASSETS, downloads_folder
 
 TEST = pd.DataFrame({"sentence1": ["A goat.", "Two hens"], "sentence2": ["a hen", "rain"]})
@@ -75,3 +77,40 @@ def test_a_table_that_cannot_be_compared_is_unknown(tmp_path: Path) -> None:
     training = training_of(info(path), tmp_path)
     assert training.unknown == "mine/train.tsv cannot be compared: its columns are text"
     assert overlap_with(training, TEST) is None
+
+
+def settled(folder: Path, *tables: Path, **settings: str) -> EncoderInfo:
+    """An encoder of a run whose settings lie in its folder."""
+    folder.mkdir()
+    (folder / "train_config.json").write_text(json.dumps(settings))
+    return replace(info(*tables), folder=folder)
+
+
+def test_a_run_s_own_tables_are_found_where_its_settings_say(tmp_path: Path) -> None:
+    path = tmp_path / "elsewhere" / "mine.csv"
+    path.parent.mkdir()
+    path.write_text("sentence1,sentence2,score\na goat,a hen,1\n")
+    first = settled(tmp_path / "first", path, train=str(path))
+    then = settled(tmp_path / "then", path, train="gone.csv", backbone=str(first.folder))
+    assert seen(first, tmp_path) == seen(then, tmp_path) == [True, False]
+    path.write_text("sentence1,sentence2,score\na goat,a cow,1\n")
+    assert "mine.csv is not here" in training_of(first, None).unknown
+
+
+def test_what_is_known_counts_also_where_another_table_is_unknown(tmp_path: Path) -> None:
+    missing = tmp_path / "stsb" / "train.tsv"
+    missing.parent.mkdir()
+    missing.write_text("x")
+    found = info(missing, ASSETS / "sample_pairs.tsv")
+    missing.unlink()
+    sample = pd.read_csv(ASSETS / "sample_pairs.tsv", sep="\t")
+    training = training_of(found, tmp_path)
+    assert overlap_with(training, sample) is None
+    known = seen_in(training, sample)
+    assert (known.training, known.pairs, known.n) == ("unknown", 240, 320)
+    assert in_words(known) == (
+        "at least 240 of 320 pairs are in its training data, the rest is unknown: stsb/train.tsv is not in the data folder"
+    )
+    assert in_words(seen_in(training_of(info(ASSETS / "sample_pairs.tsv"), None), sample)) == (
+        "240 of 320 pairs are in its training data"
+    )

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from explorer.encoders.folder import FACTS_FILE
 from explorer.encoders.registry import Registry
 from explorer.errors import DataError
+from explorer.figures.theme import identities
 from explorer.operations.evaluate_table import evaluate_table
 from explorer.training.export import save_encoder
+from explorer.ui.evaluate_tables import own_table
 
 ROWS = [(animal, verb) for animal in ("dog", "cat", "bird", "horse", "child") for verb in ("runs", "sleeps")]
 
@@ -73,3 +78,18 @@ def test_a_bad_table_is_named(registry: Registry, tmp_path: Path, scores: list, 
 def test_too_long_a_table_is_refused(registry: Registry, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="has 10 rows; at most 9 are scored here"):
         evaluate_table(registry, table(tmp_path, list(range(10))), most_rows=9)
+
+
+def test_pairs_an_encoder_was_trained_on_are_told_beside_its_score(tmp_path: Path, tiny_encoder: Callable) -> None:
+    own = table(tmp_path, list(range(10)))
+    record = [{"table": "mine/own.csv", "use": "train", "sha256": hashlib.sha256(own.read_bytes()).hexdigest()}]
+    facts = [{"training_data": record}, {"training_data": [{"table": "x/gone.tsv", "use": "train", "sha256": "0"}]}]
+    for name, known in zip(("seen", "unknown"), facts, strict=True):
+        save_encoder(tiny_encoder("bert", "mean"), tmp_path / "e" / name, {FACTS_FILE: json.dumps(known)})
+    found = evaluate_table(Registry([tmp_path / "e"]), own, encoders=["seen", "unknown"])
+    assert found.seen["seen"].pairs == 10
+    assert "x/gone.tsv is not here" in found.seen["unknown"].unknown
+    assert "Mind: seen was trained on 10 of these 10 pairs" in found.comparisons[0]
+    shown = own_table(found, identities(Registry([tmp_path / "e"]).scan()[0]))
+    assert "10 of 10 pairs are in its training data" in shown
+    assert "unknown whether these pairs are in its training data" in shown
