@@ -1,6 +1,7 @@
 """Lays out maps in one child process that is kept warm, so that the page is never blocked; one map after the other.
 
-A fit inside umap cannot be interrupted: stopping it ends the process, and a new one is started.
+A fit is stopped between two of its rounds, and the process lives on; only where it does not come to that soon it is ended, and
+a new one started, which has to compile again.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import queue
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
@@ -36,6 +38,9 @@ LOG = logging.getLogger("explorer")
 Report = Callable[[str, int, int], None]
 # Seconds between two looks at whether somebody wants it to stop.
 _LOOK = 0.2
+# Seconds until a fit that was stopped has to give way: the search for neighbours hears nothing.
+_GRACE = 8.0
+_LAST = ("done", "stopped", "refused", "failed")
 
 
 class MapWorker:
@@ -65,10 +70,11 @@ class MapWorker:
             report("wait", 0, 0)
         try:
             child = self._ready()
+            number = child.ask(chosen, vectors)
             try:
-                return _receive(child, child.ask(chosen, vectors), chosen, report)
+                return _receive(child, number, chosen, report)
             except BaseException as error:
-                if not isinstance(error, errors.ExplorerError) or not child.alive:
+                if not child.alive or not (isinstance(error, errors.ExplorerError) or _gives_way(child, number)):
                     child.end()
                     self._ready()
                 raise
@@ -119,10 +125,16 @@ class _Child:
         if vectors is not None:
             request["shape"] = vectors.shape
             content = np.ascontiguousarray(vectors, dtype=np.float32).tobytes()
-        # A pipe holds little, and the process reads nothing while it compiles.
-        message = json.dumps(request).encode() + b"\n" + content
-        threading.Thread(target=self._write, args=(message,), daemon=True).start()
+        self._send(json.dumps(request).encode() + b"\n" + content)
         return self._number
+
+    def stop(self, number: int) -> None:
+        """Says that nobody wants a request any more; its last answer still comes."""
+        self._send(json.dumps({"stop": number}).encode() + b"\n")
+
+    def _send(self, message: bytes) -> None:
+        # A pipe holds little, and the process is slow to read while it compiles.
+        threading.Thread(target=self._write, args=(message,), daemon=True).start()
 
     def _write(self, message: bytes) -> None:
         assert self._process.stdin is not None
@@ -180,6 +192,23 @@ def _receive(child: _Child, number: int, settings: MapSettings, report: Report) 
         else:
             LOG.error("A map could not be laid out:\n%s", answer["message"])
             raise errors.ExplorerError("The map could not be laid out; the details are in the program's log.")
+
+
+def _gives_way(child: _Child, number: int) -> bool:
+    """Stops a request; returns whether the process is free for another one, or soon will be."""
+    child.stop(number)
+    until = time.monotonic() + _GRACE
+    # While it compiles it has not begun, and will leave the request out.
+    while child.warm and time.monotonic() < until:
+        try:
+            found = child.answers.get(timeout=_LOOK)
+        except queue.Empty:
+            continue
+        if found is None:
+            return False
+        if found[0]["id"] == number and found[0]["kind"] in _LAST:
+            return True
+    return not child.warm
 
 
 def _projection(answer: dict[str, Any], content: bytes, settings: MapSettings) -> Projection:

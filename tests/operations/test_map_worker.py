@@ -1,4 +1,4 @@
-"""The process that lays out maps: the same maps as here, one after the other, stopped by ending it, never missed for long."""
+"""The process that lays out maps: the same maps as here, one after the other, stopped without ending it, soon replaced."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import pytest
 
 from explorer.analysis.projection import MapSettings, Method, project
 from explorer.errors import DataError, ExplorerError
+from explorer.operations import map_worker
 from explorer.operations.map_worker import MapWorker
 
 VECTORS = np.random.default_rng(2).standard_normal((60, 12)).astype(np.float32)
+LARGER = np.random.default_rng(3).standard_normal((1_500, 12)).astype(np.float32)
 UMAP = MapSettings(Method.UMAP, neighbours=5)
 
 
@@ -60,9 +62,30 @@ def test_what_is_refused_here_is_refused_there(worker: MapWorker) -> None:
     assert worker.fit(VECTORS, UMAP, lambda *_: None).points.shape == (60, 2)
 
 
-def test_stopping_ends_the_process_and_another_one_takes_its_place(worker: MapWorker) -> None:
+def test_stopping_leaves_the_process_and_what_it_compiled(worker: MapWorker) -> None:
+    before = worker._child
+    assert before is not None and before.warm
+    seen = []
+
+    def stop(*at: object) -> None:
+        seen.append(at[0])
+        if at[0] == "map":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        worker.fit(LARGER, UMAP, stop)
+    assert "map" in seen and before.alive
+    found = worker.fit(VECTORS, UMAP, lambda *_: None)
+    assert worker._child is before
+    assert np.array_equal(found.points, project(VECTORS, UMAP).points)
+
+
+def test_a_fit_that_does_not_hear_is_ended_and_another_process_takes_its_place(
+    worker: MapWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = worker._child
     assert before is not None
+    monkeypatch.setattr(map_worker, "_GRACE", 0.0)
 
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
@@ -72,6 +95,10 @@ def test_stopping_ends_the_process_and_another_one_takes_its_place(worker: MapWo
     assert not before.alive
     after = worker._child
     assert after is not None and after.alive
+    # While it compiles, what is stopped is only left out.
+    with pytest.raises(KeyboardInterrupt):
+        worker.fit(VECTORS, UMAP, stop)
+    assert worker._child is after and after.alive
 
     def end(*_: object) -> None:
         after.end()
