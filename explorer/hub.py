@@ -23,8 +23,8 @@ _PART = r"[A-Za-z0-9](?:[\w.-]{0,94}[\w-])?"
 _REPOSITORY = re.compile(f"{_PART}/{_PART}", re.ASCII)
 _REVISION = re.compile(r"[\w][\w./-]{0,99}", re.ASCII)
 OFFLINE = (
-    "the Hugging Face hub is not asked, since HF_HUB_OFFLINE is set (it is by default); start with --hub to download, or use a "
-    "folder on this machine"
+    "the Hugging Face hub is not asked, since HF_HUB_OFFLINE is set (it is unless --hub is given); unset it and start with "
+    "--hub to download, or use a folder on this machine"
 )
 
 

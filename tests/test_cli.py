@@ -57,11 +57,22 @@ def test_evaluate_json(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert -100 <= rows[0]["spearman"] <= 100
 
 
-def test_encode_writes_the_vectors(root: Path, tmp_path: Path) -> None:
+def test_evaluate_all_takes_the_tables_there_are_and_tells_the_others(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = ["--data", str(root / ".data"), "--checkpoints", str(root), "--encoders", "bert-mean", "--csv"]
+    assert main(["evaluate", "--tasks", "all", *found]) == 0
+    printed = capsys.readouterr()
+    assert {line.split(",")[2] for line in printed.out.splitlines()[1:]} == {"stsb"}
+    assert "has no such tables: sts12 (sts/sts12.tsv)" in printed.err
+
+
+def test_encode_writes_the_vectors(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "text.txt").write_text("a dog\n\na cat\n", encoding="utf-8")
     arguments = ["encode", str(tmp_path / "text.txt"), "--encoder", "bert-cnn", "--checkpoints", str(root)]
     assert main([*arguments, "--output", str(tmp_path / "x.npy")]) == 0
     assert np.load(tmp_path / "x.npy").shape == (2, 16)
+    assert "Left out: 1 blank line;" in capsys.readouterr().err
 
 
 def test_reference_writes_the_two_distributions(root: Path, capsys: pytest.CaptureFixture[str]) -> None:

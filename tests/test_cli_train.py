@@ -64,7 +64,9 @@ def test_train_detached_then_every_act(
     assert [line.split()[2] for line in printed.out.splitlines()][:2] == ["queued", "started"]
     assert "mine is finished" in printed.err
     assert main(["jobs", "list"]) == main(["jobs", "show", "mine"]) == 0
-    assert "finished" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "finished" in printed
+    assert "took: " in printed and "leg: " not in printed
     (renamed,) = out(capsys, "jobs", "rename", "mine", "yours")
     assert renamed["id"] == "yours"
     (exported,) = out(capsys, "jobs", "export", "yours", "--output", str(tmp_path))
@@ -74,6 +76,8 @@ def test_train_detached_then_every_act(
     assert "Add --yes" in capsys.readouterr().err
     assert out(capsys, "jobs", "delete", "yours", "--yes") == [{"id": "yours", "deleted": True}]
     assert out(capsys, "jobs", "list") == []
+    assert main(["jobs", "list"]) == 0
+    assert "There is no run in" in capsys.readouterr().err
     assert not list((counted.runs_folder / ".tables").iterdir())
 
 

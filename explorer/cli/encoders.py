@@ -28,7 +28,9 @@ def add(commands: Any) -> None:
     encode = command(commands, "encode", _encode, "write the vectors of a text file's lines as a .npy file")
     encode.add_argument("text", type=Path, help="UTF-8 file, one sentence a line; - for standard input")
     encode.add_argument("--encoder", required=True, help="name of one encoder")
-    encode.add_argument("--output", type=Path, required=True, help=".npy file to write: (lines, H) float32")
+    encode.add_argument(
+        "--output", type=Path, required=True, help=".npy file to write: (lines that are not blank, H) float32"
+    )
     add_precision(encode)
 
 
@@ -72,7 +74,11 @@ def _encode(options: argparse.Namespace) -> None:
     from explorer.data.texts import read_lines
     from explorer.encoders.encode import encode
 
-    lines = read_lines(options.text)
+    lines, blank = read_lines(options.text)
+    if blank:
+        print(
+            f"Left out: {blank:,} blank line{'s' if blank > 1 else ''}; the rows are the other lines.", file=sys.stderr
+        )
     if options.output.suffix != ".npy":
         raise SettingError(f"--output {str(options.output)!r} must end in .npy.")
     if not options.output.parent.is_dir():

@@ -57,7 +57,7 @@ def _evaluate(options: argparse.Namespace) -> None:
     def progress(label: str, done: int, total: int) -> None:
         bars.setdefault(label, bar(label))(done, total)
 
-    tasks, found = options.tasks.split(","), registry(options)
+    tasks, found = _tasks(options), registry(options)
     names = add_named(found, encoder_names(options), bar("download", "B"))
     scores = list(
         evaluate(
@@ -67,7 +67,7 @@ def _evaluate(options: argparse.Namespace) -> None:
             split=options.split,
             encoders=names,
             precision=options.precision,
-            subsets=_subsets(options.subsets, list(Subset) if "all" in tasks else [Subset.ALL]),
+            subsets=_subsets(options.subsets, list(Subset) if "all" in options.tasks.split(",") else [Subset.ALL]),
             cache=EmbeddingCache(),
             progress=progress,
         )
@@ -80,6 +80,22 @@ def _evaluate(options: argparse.Namespace) -> None:
         print_rows([as_row(score) for score in scores], True)
     else:
         print_rows([{key: flat_row(score)[key] for key in _EVALUATE_COLUMNS} for score in scores], False)
+
+
+def _tasks(options: argparse.Namespace) -> list[str]:
+    """The tasks asked for; of all, those whose tables are in the data folder, and the others are told."""
+    from explorer.data.sts_tasks import ALL, TASKS
+
+    names = [name.strip() for name in options.tasks.split(",")]
+    if ALL not in names or options.data is None:
+        return names
+    files = {task.name: task.files[options.split] for task in TASKS.values() if options.split in task.files}
+    missing = [name for name, file in files.items() if not (options.data / file).is_file()]
+    if not missing or len(missing) == len(files):
+        return names
+    told = ", ".join(f"{name} ({files[name]})" for name in missing)
+    print(f"Left out, since {str(options.data)!r} has no such tables: {told}.", file=sys.stderr)
+    return [name for name in files if name not in missing]
 
 
 def _cost(options: argparse.Namespace) -> None:

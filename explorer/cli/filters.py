@@ -60,7 +60,7 @@ def _filters(options: argparse.Namespace) -> None:
         position=options.position,
         dimension=options.dimension,
         summary=options.summary,
-        corpus=read_lines(options.corpus) if options.corpus else None,
+        corpus=read_lines(options.corpus)[0] if options.corpus else None,
         show=options.show,
         precision=options.precision,
     )

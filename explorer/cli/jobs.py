@@ -62,6 +62,8 @@ def _list(jobs: Jobs, options: argparse.Namespace) -> None:
     if options.json:
         print_rows([as_row(job) for job in found], True)
         return
+    if not found:
+        print(f"There is no run in {str(jobs.runs_folder)!r} yet.", file=sys.stderr)
     print_rows(
         [
             {
@@ -85,9 +87,11 @@ def _show(jobs: Jobs, options: argparse.Namespace) -> None:
     if options.json:
         print_rows([row], True)
         return
+    row["took"] = None if (seconds := job.took(time.time())) is None else f"{seconds:.0f} s"
     for name, value in row.items():
-        if value not in (None, "", [], {}) and name not in ("config", "log"):
-            print(f"{name}: {_clock(value) if name in ('created', 'queued', 'started', 'ended') else value}")
+        if value not in (None, "", [], {}) and name not in ("config", "log", "leg", "worked"):
+            moment = name in ("created", "queued", "started", "ended")
+            print(f"{name}: {_clock(value) if moment else _short(value)}")
     print(f"\n{row['log']}" if row["log"] else "", end="\n" if row["log"] else "")
 
 

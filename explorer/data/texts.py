@@ -41,8 +41,8 @@ def _short(value: object) -> str:
     return shown if len(shown) <= 40 else f"{shown[:37]}..."
 
 
-def read_lines(path: Path) -> list[str]:
-    """Returns the sentences of a text file, one a line; blank lines are left out.
+def read_lines(path: Path) -> tuple[list[str], int]:
+    """Returns the sentences of a text file, one a line, and how many lines were left out because they are blank.
 
     Args:
         path: A UTF-8 file, or "-" for standard input.
@@ -56,9 +56,8 @@ def read_lines(path: Path) -> list[str]:
         raise DataError(f"{str(path)!r} cannot be read ({error.strerror}); check the path.") from error
     except UnicodeDecodeError as error:
         raise DataError(f"{path.name} is not UTF-8 text (byte {error.start}); save it as UTF-8.") from error
-    lines = [
-        check_text(line, f"Line {number}") for number, line in enumerate(content.splitlines(), start=1) if line.strip()
-    ]
+    given = content.splitlines()
+    lines = [check_text(line, f"Line {number}") for number, line in enumerate(given, start=1) if line.strip()]
     if not lines:
         raise DataError(f"{path.name} holds no text; give one sentence a line.")
-    return lines
+    return lines, len(given) - len(lines)

@@ -96,7 +96,9 @@ def backbone_folder(backbone: str | Path, progress: Progress | None = None) -> s
         try:
             name = str(fetch_model(name, progress=progress))
         except EncoderError as error:
-            raise EncoderError(f"Backbone {name!r} cannot be loaded: {error}") from error
+            raise EncoderError(
+                f"Backbone {name!r} is no folder here, and as an id of the hub it cannot be loaded: {error}"
+            ) from error
     first = Path(name, "0_Transformer")
     return str(first) if (first / "config.json").is_file() else name
 

@@ -170,7 +170,7 @@ def read_upload(file: str | None) -> tuple[Any, Any]:
     """Returns the corpus boxes filled with the lines of a file."""
     if file is None:
         raise SettingError("No file was uploaded; choose a text file with one sentence a line.")
-    return OWN, gr.Textbox(value="\n".join(read_lines(Path(file))), visible=True)
+    return OWN, gr.Textbox(value="\n".join(read_lines(Path(file))[0]), visible=True)
 
 
 def ranking_view(scan: CorpusScan, facts: Sequence[FilterFacts]) -> Html:

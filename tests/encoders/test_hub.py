@@ -332,5 +332,8 @@ def test_build_encoder_starts_from_a_backbone_of_the_hub(
     got = build_encoder(hub_backbone, "cnn", seed=1).encode(SENTENCES)
     np.testing.assert_array_equal(got, build_encoder(tiny_backbone("albert"), "cnn", seed=1).encode(SENTENCES))
     assert build_encoder(hub_encoder, "cls").encode(SENTENCES).shape == (2, 16)
-    with pytest.raises(EncoderError, match="Backbone 'nobody/nothing' cannot be loaded: There is no model"):
+    with pytest.raises(
+        EncoderError,
+        match="Backbone 'nobody/nothing' is no folder here, and as an id of the hub it cannot be loaded: There is no model",
+    ):
         build_encoder("nobody/nothing", "mean")
