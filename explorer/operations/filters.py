@@ -31,6 +31,7 @@ from explorer.encoders.cnn_pooling import CNNActivations, CNNPooling
 from explorer.encoders.encode import WordPieces, word_pieces
 from explorer.encoders.hidden_states import RecentStates, cnn_layer, sentence_layer
 from explorer.encoders.registry import Registry
+from explorer.operations.score import own_pieces
 
 # The encoders of a registry never change, so a second look at a sentence, one click deeper, need not read it again.
 _STATES = RecentStates()
@@ -383,6 +384,6 @@ def _cut_note(pieces: WordPieces) -> tuple[str, ...]:
     if not pieces.truncated:
         return ()
     return (
-        f"Longer than this encoder reads: the first {len(pieces.pieces):,} word pieces count, "
+        f"Longer than this encoder reads: the first {own_pieces(pieces):,} word pieces count, "
         f"the last {pieces.truncated:,} are left out.",
     )

@@ -111,6 +111,11 @@ def read_references(info: EncoderInfo) -> dict[str, Reference]:
         raise EncoderError(f"{info.name}/{REFERENCE_FILE} is damaged ({error}); copy it again.") from error
 
 
+def own_pieces(read: WordPieces) -> int:
+    """Returns how many pieces an encoder reads of the text itself, without [CLS], [SEP] and the like."""
+    return sum(end > start for start, end in read.offsets)
+
+
 def _score(registry: Registry, info: EncoderInfo, first: str, second: str) -> PairScore:
     encoder = registry.load(info.name)
     vectors = encode(encoder, [first, second], precision=Precision.FLOAT32)
@@ -121,7 +126,7 @@ def _score(registry: Registry, info: EncoderInfo, first: str, second: str) -> Pa
     ranks = {name: percentile(cosine, reference.quantiles) for name, reference in references.items()}
     pieces = word_pieces(encoder, first), word_pieces(encoder, second)
     notes = tuple(
-        f"Sentence {number} is longer than this encoder reads: its first {len(part.pieces):,} word pieces count, "
+        f"Sentence {number} is longer than this encoder reads: its first {own_pieces(part):,} word pieces count, "
         f"the last {part.truncated:,} are left out."
         for number, part in enumerate(pieces, start=1)
         if part.truncated

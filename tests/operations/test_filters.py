@@ -157,3 +157,10 @@ def test_tables_hold_the_same_facts(registry: Registry) -> None:
     assert aligned["bert-cnn"].tolist() == aligned["albert-cnn"].tolist()
     assert len(tables.fields_table(whole)) == sum(len(spans) for spans in whole.spans)
     assert tables.filter_table(look_at_filter(registry, "bert-cnn", text, 1, 0)).shape[0] == len(whole.spans[0])
+
+
+def test_what_was_cut_off_is_counted_without_special_pieces(registry: Registry) -> None:
+    # The tiny encoders read 32 pieces, [CLS] and [SEP] among them.
+    assert look_at_layers(registry, "bert-cnn", "dog " * 40).notes == (
+        "Longer than this encoder reads: the first 30 word pieces count, the last 10 are left out.",
+    )

@@ -68,10 +68,11 @@ def test_score_pair_takes_the_named_encoders_in_their_order(registry: Registry) 
 
 
 def test_score_pair_tells_what_was_cut_off(registry: Registry) -> None:
+    # The encoder reads 32, [CLS] and [SEP] among them; 30 and 24,970 are the 25,000 of the text.
     for score in score_pair(registry, "dog " * 25_000, "a dog"):
         assert len(score.pieces1.pieces) == 32
         assert score.notes == (
-            "Sentence 1 is longer than this encoder reads: its first 32 word pieces count, the last 24,970 are left out.",
+            "Sentence 1 is longer than this encoder reads: its first 30 word pieces count, the last 24,970 are left out.",
         )
 
 
