@@ -142,10 +142,12 @@ def in_words(first: str, second: str, found: Difference) -> str:
     if found.value < 0:
         first, second, low, high = second, first, -high, -low
     around = f"95 % interval of the difference {figure(low)} to {figure(high)}"
-    if not found.value:
+    if not found.value and low == high == 0:
         return f"{first} and {second} score the same ({around}) at {at}."
-    ahead = f"{first} is {figure(abs(found.value))} above {second} ({around})"
-    return f"{ahead}: {'clear' if found.clear else 'not clear'} at {at}."
+    apart = figure(abs(found.value))
+    none = apart == figure(0.0)
+    ahead = f"{first} and {second} are {apart} apart" if none else f"{first} is {apart} above {second}"
+    return f"{ahead} ({around}): {'clear' if found.clear else 'not clear'} at {at}."
 
 
 def _counts(n: int, resamples: int, seed: int) -> Iterator[Small]:

@@ -76,6 +76,10 @@ def test_in_words_says_who_is_ahead_and_whether_it_is_clear() -> None:
     assert in_words("a", "b", Difference(0.0, Interval(0.0, 0.0), 40)) == (
         "a and b score the same (95 % interval of the difference 0.00 to 0.00) at n = 40."
     )
+    equal_by_chance = in_words("a", "b", Difference(0.0, Interval(-15.94, 10.46), 10))
+    assert equal_by_chance == (
+        "a and b are 0.00 apart (95 % interval of the difference \N{MINUS SIGN}15.94 to 10.46): not clear at n = 10."
+    )
 
 
 def test_intervals_hold_the_truth_and_false_alarms_are_rare() -> None:
