@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -78,6 +79,41 @@ def test_project_writes_the_linked_maps_as_one_file(
     assert str(path) in capsys.readouterr().err
     assert run(root, "--html", str(tmp_path / "nowhere" / "maps.html")) == 2
     assert "folder that does not exist" in capsys.readouterr().err
+
+
+def test_project_says_where_no_html_can_be_written(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(root, "--html", str(tmp_path)) == 2
+    printed = capsys.readouterr()
+    assert printed.out == "" and "is a folder; name a file in it, such as" in printed.err
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert run(root, "--html", str(tmp_path / "maps.html")) == 2
+    assert "cannot be written; choose a folder of your own" in capsys.readouterr().err
+    monkeypatch.undo()
+
+    def full(*_args: object, **_kwargs: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    # A disk that is full only says so when the maps are made: the table is printed all the same.
+    monkeypatch.setattr(Path, "write_text", full)
+    assert run(root, "--html", str(tmp_path / "maps.html")) == 2
+    printed = capsys.readouterr()
+    assert "trustworthiness" in printed.out and "could not be written (No space left on device)" in printed.err
+    assert "Traceback" not in printed.err
+
+
+def test_project_says_when_labels_are_no_colour(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table, html = tmp_path / "table.csv", tmp_path / "maps.html"
+    rows = [f"label {number},the dog runs {number}" for number in range(61)]
+    for used, said in ((rows, True), (rows[:60], False)):
+        table.write_text("\n".join(["who,said", *used, ""]), encoding="utf-8")
+        options = ["--column", "said", "--label", "who", "--html", str(html), "--encoders", "bert-mean"]
+        assert main(["project", str(table), "--checkpoints", str(root), *options]) == 0
+        note = "The column 'who' has 61 different labels; over 60 are no colour."
+        assert (note in capsys.readouterr().err) is said
+        assert ("61 different labels" in html.read_text(encoding="utf-8")) is said
+        assert ("label-who" in html.read_text(encoding="utf-8")) is not said
 
 
 def test_project_prints_tables(root: Path, capsys: pytest.CaptureFixture[str]) -> None:

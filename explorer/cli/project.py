@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -63,12 +64,10 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 def _project(options: argparse.Namespace) -> None:
     from explorer.analysis.projection import MapSettings, Method, Metric
-    from explorer.operations.map_report import agreement_rows, difference_rows, map_objects, point_rows, summary_row
     from explorer.operations.project import project
-    from explorer.operations.reports import write_csv
 
-    if options.html and not options.html.resolve().parent.is_dir():
-        raise SettingError(f"--html {str(options.html)!r} is in a folder that does not exist; make it first.")
+    if options.html:
+        _check_html(options.html)
     found = registry(options)
     maps = project(
         found,
@@ -83,8 +82,16 @@ def _project(options: argparse.Namespace) -> None:
     )
     for note in maps.notes:
         print(note, file=sys.stderr)
+    _print(options, maps)
+    # Last, so that nobody waits for the table in vain where the disk turns out to be full.
     if options.html:
         _write_html(options.html, maps, found)
+
+
+def _print(options: argparse.Namespace, maps: Maps) -> None:
+    from explorer.operations.map_report import agreement_rows, difference_rows, map_objects, point_rows, summary_row
+    from explorer.operations.reports import write_csv
+
     if options.json:
         print(json.dumps(map_objects(maps), indent=2, ensure_ascii=False, allow_nan=False))
         return
@@ -120,6 +127,17 @@ def _progress() -> Callable[[str, int, int], None]:
     return progress
 
 
+def _check_html(path: Path) -> None:
+    """Refuses, before anything is made, a path that no file can be written to."""
+    if path.is_dir():
+        raise SettingError(f"--html {str(path)!r} is a folder; name a file in it, such as {str(path / 'maps.html')!r}.")
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise SettingError(f"--html {str(path)!r} is in a folder that does not exist; make it first.")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise SettingError(f"--html {str(path)!r} cannot be written; choose a folder of your own.")
+
+
 def _write_html(path: Path, maps: Maps, found: Registry) -> None:
     from datetime import UTC, datetime
 
@@ -129,5 +147,11 @@ def _write_html(path: Path, maps: Maps, found: Registry) -> None:
 
     looks = {name: look.css_class for name, look in identities(found.scan()[0]).items()}
     made = f"Made by python -m explorer project, {datetime.now(UTC).strftime('%Y-%m-%d %H:%M UTC')}."
-    path.write_text(document(payload(maps, looks, palette(), vectors=True), made), encoding="utf-8")
+    written = document(payload(maps, looks, palette(), vectors=True), made)
+    try:
+        path.write_text(written, encoding="utf-8")
+    except OSError as error:
+        raise SettingError(
+            f"--html {str(path)!r} could not be written ({error.strerror}); choose another place. The table is above."
+        ) from error
     print(f"Wrote {path}.", file=sys.stderr)

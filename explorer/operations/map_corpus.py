@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from explorer.data.corpora import read_corpus
+from explorer.data.corpora import MOST_LABELS, read_corpus
 from explorer.data.corpus import read_sample_corpus
 from explorer.errors import DataError, SettingError
 from explorer.operations.project import LARGEST_MAP, MOST_SENTENCES, Cleaned, clean
@@ -69,13 +70,15 @@ def file_corpus(
     """
     found = read_corpus(path, column, label=label, most=most, seed=seed)
     labels = {found.label: tuple(found.rows["label"].tolist())} if found.label else {}
+    notes = [_shown(note, len(found.sentences), found.distinct, seed) for note in found.notes]
+    notes += [note for title, values in labels.items() if (note := _colourless(title, values))]
     return Cleaned(
         sentences=tuple(found.sentences),
         rows=tuple(int(row) - 1 for row in found.rows["row"]),
         given=found.given,
         empty=found.empty + found.missing,
         repeated=found.repeated,
-        note=" ".join(_shown(note, len(found.sentences), found.distinct, seed) for note in found.notes),
+        note=" ".join(notes),
         name=found.name,
         labels=labels,
     )
@@ -84,3 +87,13 @@ def file_corpus(
 def _shown(note: str, kept: int, distinct: int, seed: int) -> str:
     sampled = kept < distinct and "sampled with seed" in note
     return f"{kept:,} of {distinct:,} are shown, sampled with seed {seed}." if sampled else note
+
+
+def _colourless(title: str, values: Sequence[str]) -> str:
+    """Returns why a column of labels is no colour; nothing where it is one."""
+    different = len(set(values) - {""})
+    if not different:
+        return f"The column {title!r} holds no labels for these sentences, so it is no colour."
+    if different > MOST_LABELS:
+        return f"The column {title!r} has {different:,} different labels; over {MOST_LABELS} are no colour."
+    return ""

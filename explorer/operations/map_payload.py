@@ -19,12 +19,11 @@ from explorer.analysis.neighbours import unit_rows
 from explorer.analysis.places import places_to_look, sentence_overlap
 from explorer.analysis.projection import Method, Placement
 from explorer.analysis.trust import worst
+from explorer.data.corpora import MOST_LABELS
 from explorer.operations.map_words import words
 from explorer.operations.project import EncoderMap, Maps
 
 Object = dict[str, Any]
-# More labels than that cannot be told apart by colour and shape.
-MOST_LABELS = 60
 _NONE = 255
 _LONGEST_SHOWN = 600
 _DIFFERENCES = 25

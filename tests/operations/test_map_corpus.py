@@ -56,3 +56,9 @@ def test_a_file_without_sentences_is_refused(tmp_path: Path, content: str, words
     (tmp_path / "table.csv").write_text(content, encoding="utf-8")
     with pytest.raises(DataError, match=words):
         file_corpus(tmp_path / "table.csv")
+
+
+def test_a_column_without_labels_is_said_to_be_no_colour(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("mood,said\n,the door is open\n,the door is shut\n", encoding="utf-8")
+    assert "The column 'mood' holds no labels for these sentences" in file_corpus(path, "said", "mood").note
