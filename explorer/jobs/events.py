@@ -65,6 +65,10 @@ _BEGUN = {
     "failed": State.FAILED,
     "stopped": State.STOPPED,
 }
+# What a damaged diary may hold in their place would break everyone's list.
+_WHOLE = frozenset({"step", "steps"})
+_NUMBERS = frozenset(_FACTS) - {"stage"} | {"spearman", "pearson", "cosine_spread", "megabytes", "of"}
+_LARGEST, _LAST_MOMENT = 1e15, 1e11
 
 
 @dataclass(frozen=True)
@@ -254,12 +258,25 @@ def _add_dev(summary: Summary, event: Event) -> Summary:
 def _parse(line: bytes) -> Event | None:
     try:
         event = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(event, dict) or not isinstance(event.get("kind"), str):
         return None
     moment = event.get("time")
-    return event if isinstance(moment, int | float) and math.isfinite(moment) else None
+    if not isinstance(moment, int | float) or not 0 <= moment < _LAST_MOMENT:
+        return None
+    scores = event.get("scores")
+    sound = {name: event[name] for name in event.keys() - _NUMBERS - {"scores"}}
+    sound |= {name: _number(event[name], whole=name in _WHOLE) for name in event.keys() & _NUMBERS}
+    if isinstance(scores, dict):
+        sound["scores"] = {name: _number(value) for name, value in scores.items()}
+    return sound
+
+
+def _number(value: Any, *, whole: bool = False) -> Any:
+    """A number as it is; anything else, which only a damaged diary holds, is None."""
+    sound = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST
+    return value if sound and (not whole or value == int(value)) else None
 
 
 def _plain(value: Any) -> Any:

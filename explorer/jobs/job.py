@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 from explorer.jobs import events, locks
@@ -139,7 +140,8 @@ class _Known:
             self.events_signature = now
         signature = _signature(paths.config)
         if signature != self.config_signature or signature is None:
-            self.config_signature, self.config = signature, _read_config(paths.config)
+            self.config_signature = signature
+            self.config = None if signature is None else _read_config(paths.config)
         return True
 
 
@@ -148,13 +150,15 @@ def _signature(path: Path) -> Signature | None:
         stat = path.stat()
     except OSError:
         return None
+    if not S_ISREG(stat.st_mode):  # opening a pipe would wait for ever
+        return None
     return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 def _read_config(path: Path) -> Mapping[str, Any] | None:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return content if isinstance(content, dict) else None
 

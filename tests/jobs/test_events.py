@@ -106,6 +106,34 @@ def test_judge_gives_the_reason() -> None:
     assert reason(True, 9.0, *RUNNING, {"kind": "failed", "reason": "why"}, *STARTED) == ""
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"time": 1, "kind": ' + b"[" * 5_000,
+        b'{"time": 1e18, "kind": "step", "step": 9}',
+        b'{"time": ' + b"9" * 400 + b', "kind": "step", "step": 9}',
+        b'{"time": -1, "kind": "step", "step": 9}',
+        b'{"time": true, "kind": []}',
+    ],
+)
+def test_a_line_that_is_no_event_is_passed_over(tmp_path: Path, line: bytes) -> None:
+    append(tmp_path, "step", step=3)
+    with (tmp_path / "events.jsonl").open("ab") as file:
+        file.write(line + b"\n")
+    append(tmp_path, "step", step=4)
+    assert [event["step"] for event in read(tmp_path)[0]] == [3, 4]
+
+
+def test_what_should_be_a_number_and_is_not_is_unknown(tmp_path: Path) -> None:
+    facts = {"step": "x", "steps": 2.5, "loss": "NaN", "eta_seconds": [1], "learning_rate": 10**400, "stage": "sts"}
+    append(tmp_path, "step", **facts)
+    append(tmp_path, "dev", step=1, spearman="0.9")
+    append(tmp_path, "finished", scores=[1])
+    told = summarize(read(tmp_path)[0])
+    assert {name for name, value in told.latest.items() if value is not None} == {"stage"}
+    assert (told.dev_spearman, told.scores, told.state) == (None, {}, State.FINISHED)
+
+
 def test_a_download_is_told_and_is_no_state_of_its_own() -> None:
     told = diary(*STARTED, {"kind": "fetching", "megabytes": 3.5, "of": 40.0}, {"kind": "fetching", "of": None})
     assert summarize(told).fetched == (3.5, 40.0)
