@@ -38,9 +38,9 @@ def news(bench: Bench, seen: dict[str, str]) -> Live:
     return bench.watch.look(bench.watch.choose(seen["job"] or None), seen)
 
 
-@for_person(lambda text, *_: Live())
+@for_person(lambda text, *_: Live(history=tag("div", message(text), data_stamp="error")))
 def look(bench: Bench, seen: dict[str, str]) -> Live:
-    """Returns the same for an event of the page, which shows nothing where there may be no training."""
+    """Returns the same for an event of the page, with a sentence in place of the list if that cannot be had."""
     return news(bench, seen)
 
 

@@ -102,6 +102,24 @@ def test_while_a_backbone_is_downloaded_the_run_says_how_far_it_is(bench: Bench)
         assert "loads the backbone" in train_acts.look(bench, {"job": "mine"}).job
 
 
+def test_a_damaged_run_is_shown_as_one_and_spares_the_others(bench: Bench) -> None:
+    finished(runs(bench), "good", 0.7)
+    for name, config in (("deep", "[" * 5_000), ("odd", '{"seed": "x", "epochs": [], "objective": 3}')):
+        folder = write_run(runs(bench), name, end=("finished", {"scores": [1]}))
+        (folder / "config.json").write_text(config)
+        (folder / "events.jsonl").open("a").write('{"time": 1e18, "kind": ' + "[" * 5_000 + "\n")
+        bench.watch.forget()
+        shown = train_acts.look(bench, {"job": name})
+        assert f'data-job="{name}"' in shown.job
+        assert "good" in shown.history
+    assert "Its config.json cannot be read." in train_acts.look(bench, {"job": "deep"}).job
+
+
+def test_a_list_that_cannot_be_had_is_a_sentence(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(bench.watch.jobs), "list", lambda self: 1 / 0)
+    assert "not foreseen" in train_acts.look(bench, {"job": ""}).history
+
+
 def test_the_first_in_the_queue_is_shown_unless_another_is_asked_for(bench: Bench) -> None:
     finished(runs(bench), "old", 0.7)
     first, second = (write_run(runs(bench), name) for name in ("first", "second"))
