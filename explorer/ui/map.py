@@ -6,24 +6,28 @@ The maps themselves are drawn in the browser (assets/map/); the server sends wha
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gradio as gr
 
-from explorer.errors import DataError
+from explorer.errors import DataError, SettingError
 from explorer.figures.map import script
 from explorer.ui import map_api, map_controls, map_downloads, map_text
 from explorer.ui.cards import message, notice, working
 from explorer.ui.errors import for_person
 from explorer.ui.html import Html
-from explorer.ui.map_desk import MapDesk, Wanted
+from explorer.ui.map_desk import SAMPLE, MapDesk, Wanted
 from explorer.ui.map_job import MapJob
 from explorer.ui.page import BARE, ON_MODEL, PRIVATE, Page, from_address, keep_choices
 
-# Maps take long; they wait for each other, never for a score.
-ON_MAPS: dict[str, Any] = {"concurrency_id": "maps", "concurrency_limit": 6}
+if TYPE_CHECKING:
+    from explorer.operations.project import Maps
+
+# Maps take long. Each browser has one job, which starts at once and says what it waits for; UMAP goes one by one further in.
+ON_MAPS: dict[str, Any] = {"concurrency_id": "map-page", "concurrency_limit": 24}
 # Seconds between two words on how far it is.
 _LOOK = 0.3
 _ON_LOAD = """
@@ -32,6 +36,13 @@ const show = () => { if (props.value) atlas.show(JSON.parse(props.value)); };
 watch("value", show);
 watch("answer", () => { if (props.answer) atlas.answer(JSON.parse(props.answer)); });
 show();
+// A mouse draws when it lets go; keys, for which gradio has no event, a little after the last one.
+let soon = 0;
+document.addEventListener("keyup", (event) => {
+    if (!event.target.matches("#map-k input") || !/^(Arrow|Page|Home|End|Enter)/.test(event.key)) return;
+    clearTimeout(soon);
+    soon = setTimeout(() => document.querySelector("#map-redraw").click(), 500);
+});
 """
 
 
@@ -44,6 +55,7 @@ class Shown(NamedTuple):
     maps: Any = gr.skip()
     key: Any = gr.skip()
     below: Any = gr.skip()
+    settled: Any = gr.skip()
 
 
 def build(page: Page) -> None:
@@ -60,22 +72,26 @@ def build(page: Page) -> None:
     notes = gr.HTML(elem_id="map-notes", **BARE)
     maps = _maps()
     key, opened = gr.Textbox("", visible="hidden", elem_id="map-key"), gr.State(False)
+    settled = gr.Textbox("", visible="hidden", elem_id="map-settled")
+    again = gr.Button(visible="hidden", elem_id="map-redraw")
     with gr.Column(visible=False) as below:
         map_downloads.build(desk, key)
-    outputs = [status, stop, notes, maps, key, below]
+    outputs = [status, stop, notes, maps, key, below, settled]
 
     inputs = controls.inputs
     draw = {"fn": _of_session(desk), "inputs": inputs, "outputs": outputs, **ON_MAPS, **PRIVATE}
-    for listen in (button.click, controls.method.input, controls.encoders.input, controls.k.release):
-        drawn = listen(**draw, trigger_mode="always_last")
-        drawn.then(None, [key, *controls.remembered], None, js=map_controls.remember())
+    remember = {"fn": None, "inputs": settled, "outputs": None, "js": map_controls.remember()}
+    for listen in (button.click, again.click, controls.method.input, controls.encoders.input, controls.k.release):
+        # A newer wish replaces the one being worked at; none may wait in the browser, where Stop does not reach it.
+        listen(**draw, trigger_mode="multiple").then(**remember)
     opening = page.tab.select(_open(desk), [opened, *inputs], [opened, *outputs], **ON_MAPS, **PRIVATE)
-    opening.then(None, [key, *controls.remembered], None, js=map_controls.remember())
-    page.blocks.load(_restore(desk), None, controls.remembered, queue=False, **PRIVATE)
+    opening.then(**remember)
+    page.blocks.load(_restore(desk), None, controls.restored, queue=False, **PRIVATE)
     keep_choices(page, controls.encoders, lambda: [info.name for info in desk.registry.encoders()], tick=False)
     stop.click(_stop(desk), None, None, queue=False, **PRIVATE)
     page.blocks.unload(_stop(desk))
-    maps.ask(_answers(desk), key, maps, **ON_MODEL, **PRIVATE)  # type: ignore[attr-defined]
+    asked = maps.ask  # type: ignore[attr-defined]
+    asked(_answers(desk), key, maps, trigger_mode="multiple", **ON_MODEL, **PRIVATE)
     map_api.build(desk)
 
 
@@ -93,22 +109,27 @@ def draw_maps(desk: MapDesk, session: str, *controls: Any) -> Iterator[Shown]:
         session: Of the browser; its earlier maps are not made further.
         controls: The fields of Wanted.
     """
-    yield from _draw(desk, session, Wanted(*controls))
+    wanted = Wanted(*controls)
+    if wanted.encoders == [] and desk.registry.encoders():
+        raise SettingError(map_text.NO_ENCODER)
+    yield from _draw(desk, session, wanted)
 
 
 @for_person(on_error)
 def open_maps(desk: MapDesk, session: str, key: str | None, wanted: Wanted) -> Iterator[Shown]:
-    """Yields the maps that the page's address names if they are still in memory, else makes those that are wanted."""
-    if desk.has(key):
-        yield _shown(desk, str(key), notice("These are the maps drawn before."))
+    """Yields the maps that the page's address names if they are still in memory, else makes those of the sample and says so."""
+    kind = desk.kind(key)
+    if kind is not None:
+        name = desk.find(key).corpus.name
+        yield _shown(desk, str(key), notice(map_text.before(name, kind != SAMPLE)))
     else:
-        yield from _draw(desk, session, wanted)
+        yield from _draw(desk, session, replace(wanted, kind=SAMPLE), named=key)
     desk.worker.warm()
 
 
-def on_refusal(text: str, *_: object) -> Any:
-    """Returns the reason for the browser, beside the field for a sentence."""
-    return gr.HTML(answer=dump({"kind": "refused", "text": text}))
+def on_refusal(text: str, desk: MapDesk, key: str, asked: object) -> Any:
+    """Returns the reason for the browser: beside the field for a sentence, or in the legend where a row was asked for."""
+    return _answer({"kind": "refused", "text": text, "about": "row" if isinstance(asked, int) else "text"})
 
 
 @for_person(on_refusal)
@@ -121,7 +142,7 @@ def place_typed(desk: MapDesk, key: str, text: object) -> Any:
     vectors = encode_typed(desk.registry, found, text)
     k = max(1, *(one.neighbours.k for one in found.encoders))
     cosines = [cosines_to(vector, one.vectors) for vector, one in zip(vectors, found.encoders, strict=True)]
-    return gr.HTML(answer=dump(typed_answer(found, str(text).strip(), place_vectors(found, vectors, k), cosines)))
+    return _answer(typed_answer(found, str(text).strip(), place_vectors(found, vectors, k), cosines))
 
 
 @for_person(on_refusal)
@@ -132,7 +153,7 @@ def answer_row(desk: MapDesk, key: str, row: object) -> Any:
     found = desk.find(key)
     if not isinstance(row, int) or not 0 <= row < len(found.corpus.sentences):
         raise DataError(f"There is no sentence {str(row)[:40]} on these maps.")
-    return gr.HTML(answer=dump(cosine_answer(found, row)))
+    return _answer(cosine_answer(found, row))
 
 
 def dump(made: Any) -> str:
@@ -141,17 +162,22 @@ def dump(made: Any) -> str:
     return json.dumps(made, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
 
 
+def _answer(made: dict[str, Any]) -> Any:
+    # The browser looks at an answer only if it differs from the one before.
+    return gr.HTML(answer=dump({**made, "at": time.time_ns()}))
+
+
 def _maps() -> gr.HTML:
     js = f"{script()}\n{_ON_LOAD}"
     return gr.HTML("", html_template="", answer="", elem_id="maps", **{**BARE, "js_on_load": js})
 
 
-def _draw(desk: MapDesk, session: str, wanted: Wanted) -> Iterator[Shown]:
+def _draw(desk: MapDesk, session: str, wanted: Wanted, named: str | None = None) -> Iterator[Shown]:
     names = list(wanted.encoders or [info.name for info in desk.registry.encoders()])
-    yield Shown(working("Getting ready."))
     with MapJob(lambda progress: desk.make(wanted, progress), names) as job:
         desk.begin(session, job)
         try:
+            yield Shown(working("Getting ready."))
             while not job.wait(_LOOK) and not job.stopped:
                 yield Shown(job.status(), gr.Button(visible=True))
         finally:
@@ -161,11 +187,17 @@ def _draw(desk: MapDesk, session: str, wanted: Wanted) -> Iterator[Shown]:
                 yield Shown(notice(map_text.STOPPED), gr.Button(visible=False))
             return
         key, maps = job.result()
+    gone = f"{map_text.OTHERS} " if named not in (None, key) else ""
+    shown = _shown(desk, key, notice(gone + _made(maps)))
+    yield shown._replace(settled=map_controls.settled(key, replace(wanted, encoders=names)))
+
+
+def _made(maps: Maps) -> str:
     cached = all(found.from_cache for found in maps.encoders)
     seconds = sum(found.seconds for found in maps.encoders)
     how = "read from the cache" if cached else f"laid out in {seconds:.1f} s"
-    said = notice(f"{len(maps.corpus.sentences):,} sentences on {len(maps.encoders)} maps, {how}.")
-    yield _shown(desk, key, said)
+    sentences, number = len(maps.corpus.sentences), len(maps.encoders)
+    return f"{map_text.count(sentences, 'sentence')} on {map_text.count(number, 'map')}, {how}."
 
 
 def _shown(desk: MapDesk, key: str, said: Html) -> Shown:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from explorer.encoders.registry import Registry
@@ -73,6 +73,7 @@ class MapDesk:
         self.demo = demo
         self._lock = threading.Lock()
         self._maps: OrderedDict[str, Maps] = OrderedDict()
+        self._kinds: dict[str, str] = {}
         self._jobs: dict[str, MapJob] = {}
         self._worker: MapWorker | None = None
 
@@ -100,6 +101,7 @@ class MapDesk:
         from explorer.encoders.cache import EmbeddingCache
         from explorer.operations.map_payload import key_of
         from explorer.operations.project import project
+        from explorer.ui.map_job import Waiting
 
         settings = settings_of(wanted)
         k = whole(wanted.k, "The number of neighbours")
@@ -107,6 +109,7 @@ class MapDesk:
             raise SettingError(f"The number of neighbours is {k}; use 1 to {MOST_NEIGHBOURS}.")
         corpus = self.corpus(wanted)
         keep = wanted.kind == SAMPLE or not self.demo
+        waiting = Waiting(progress)
         maps = project(
             self.registry,
             corpus,
@@ -116,14 +119,18 @@ class MapDesk:
             cache=EmbeddingCache(read_only=not keep),
             keep=keep,
             lay_out=self.worker.fit,
-            progress=progress,
+            progress=waiting,
         )
-        key = key_of(maps)
+        laid_out = (
+            replace(found, seconds=max(0.0, found.seconds - waiting.seconds.get(found.encoder, 0.0)))
+            for found in maps.encoders
+        )
+        maps, key = replace(maps, encoders=tuple(laid_out)), key_of(maps)
         with self._lock:
-            self._maps[key] = maps
+            self._maps[key], self._kinds[key] = maps, wanted.kind
             self._maps.move_to_end(key)
             while len(self._maps) > 1 and self._too_much():
-                self._maps.popitem(last=False)
+                self._kinds.pop(self._maps.popitem(last=False)[0])
         return key, maps
 
     def _too_much(self) -> bool:
@@ -184,6 +191,11 @@ class MapDesk:
         """Returns whether maps are still in memory."""
         with self._lock:
             return key in self._maps
+
+    def kind(self, key: str | None) -> str | None:
+        """Returns whether maps are of the sample, of a file or of pasted lines; None if they are not in memory."""
+        with self._lock:
+            return self._kinds.get(key or "")
 
     def payload(self, maps: Maps, *, vectors: bool = False) -> dict[str, Any]:
         """Returns what the linked maps show; see operations.map_payload."""

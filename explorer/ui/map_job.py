@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from explorer.ui.background import Stopped
 from explorer.ui.cards import working
 from explorer.ui.html import Html
+from explorer.ui.map_text import count
 
 if TYPE_CHECKING:
     from explorer.operations.project import Maps, Progress
@@ -92,6 +93,32 @@ class MapJob:
         self._at = (what, done, total)
 
 
+class Waiting:
+    """Passes progress on, and measures how long each map waited: for its turn, or for UMAP to get ready.
+
+    Args:
+        progress: Is told everything; None for nobody.
+        clock: Returns seconds.
+    """
+
+    def __init__(self, progress: Progress | None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._progress = progress
+        self._clock = clock
+        self._since: tuple[str, float] | None = None
+        self.seconds: dict[str, float] = {}
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """Takes note, and passes on; see operations.project.Progress."""
+        stage, _, name = what.rpartition(" of ")
+        now = self._clock()
+        if self._since is not None:
+            waited, since = self._since
+            self.seconds[waited] = self.seconds.get(waited, 0.0) + now - since
+        self._since = (name, now) if stage in ("wait", "start") else None
+        if self._progress is not None:
+            self._progress(what, done, total)
+
+
 def say(what: str, done: int, total: int, encoders: list[str]) -> str:
     """Returns in words what is being done, without a full stop.
 
@@ -110,11 +137,11 @@ def say(what: str, done: int, total: int, encoders: list[str]) -> str:
     if stage == "trust":
         return f"Measuring how far the map of {name}{place} can be believed"
     if stage == "start":
-        return "UMAP is getting ready, once after each start of the program: some 15 seconds, more on a busy machine"
+        return "UMAP is getting ready: some 15 seconds, more on a busy machine"
     if stage == "wait":
         return "Waiting: a map of another visitor, or of another window, is being made"
     if what in encoders:
-        return f"Encoding with {what}{place}: {done:,} of {total:,} sentences"
+        return f"Encoding with {what}{place}: {done:,} of {count(total, 'sentence')}"
     return "Comparing the encoders" if what == "maps" else "Getting ready"
 
 

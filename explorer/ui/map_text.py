@@ -8,6 +8,11 @@ from explorer.ui.html import Html, join, tag
 
 METHODS = [("PCA, at once", "pca"), ("UMAP, some seconds", "umap")]
 METRICS = [("cosine: directions alone", "cosine"), ("euclidean: lengths too", "euclidean")]
+NO_ENCODER = "No encoder is ticked; tick at least one, then its map is drawn."
+OTHERS = (
+    "The maps that this address names were put away meanwhile; sentences of your own have to be given once more. "
+    "What is shown is the sample."
+)
 NO_LABEL = "no labels"
 SETTINGS = "Settings of UMAP, neighbours and sample"
 STOPPED = "Stopped. Vectors that were finished are kept, so the next start goes on from there."
@@ -35,6 +40,21 @@ def intro(demo: bool) -> Html:
     )
     public = " In this public mode nothing of your own sentences is put into the cache, and uploads are deleted after an hour."
     return tag("div", tag("p", text + (public if demo else ""), cls="small"), cls="lead")
+
+
+def count(number: int, noun: str) -> str:
+    """Returns a number with its noun, in the plural where there is not exactly one."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def before(name: str, own: bool) -> str:
+    """Returns that maps are shown once more.
+
+    Args:
+        name: Of their corpus.
+        own: Whether somebody gave it.
+    """
+    return f"These are the maps drawn before, of {name if own else 'the sample'}."
 
 
 def notes(texts: Sequence[str]) -> Html:

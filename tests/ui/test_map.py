@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +21,7 @@ from explorer.ui import map as tab
 from explorer.ui import map_api, map_controls, map_desk, map_downloads, map_text
 from explorer.ui.background import Stopped
 from explorer.ui.map_desk import FILE, LINES, MapDesk, Wanted, settings_of
-from explorer.ui.map_job import MapJob, duration, say
+from explorer.ui.map_job import MapJob, Waiting, duration, say
 
 TEXT = "\n".join(f"the {who} {what}" for who in ("dog", "cat", "woman", "boy") for what in ("runs", "sings", "reads"))
 OWN = Wanted(kind=LINES, text=TEXT, k=3)
@@ -44,6 +46,10 @@ def controls(wanted: Wanted) -> list[Any]:
 
 def drawn(desk: MapDesk, wanted: Wanted = OWN) -> tab.Shown:
     return list(tab.draw_maps(desk, "me", *controls(wanted)))[-1]
+
+
+def answer(made: gr.HTML) -> dict[str, Any]:
+    return json.loads(made.props["answer"])
 
 
 def request(**query: str) -> Any:
@@ -84,9 +90,6 @@ def test_a_visitor_may_have_fewer_sentences_and_leaves_nothing_on_disk(
 
 def test_a_typed_sentence_and_a_row_are_answered(desk: MapDesk) -> None:
     key = drawn(desk).key
-
-    def answer(made: Any) -> dict[str, Any]:
-        return json.loads(made.answer if hasattr(made, "answer") else made.props["answer"])
 
     typed = answer(tab.place_typed(desk, key, " the dog sleeps "))
     assert (typed["kind"], typed["text"], len(typed["places"])) == ("typed", "the dog sleeps", 2)
@@ -137,6 +140,94 @@ def test_a_browser_has_one_job_that_a_new_one_replaces_and_a_person_stops(desk: 
         desk.stop("me")  # nothing is left to stop
 
 
+def test_the_address_keeps_only_what_is_shown(desk: MapDesk) -> None:
+    shown = list(tab.draw_maps(desk, "me", *controls(OWN)))
+    assert [one.settled for one in shown[:-1]] == [gr.skip()] * (len(shown) - 1)
+    assert json.loads(shown[-1].settled)[:3] == [shown[-1].key, ["bert-mean", "bert-cnn"], "pca"]
+    assert drawn(desk, Wanted(kind=LINES)).settled == gr.skip()
+    begun = tab.draw_maps(desk, "me", *controls(Wanted(kind=LINES, text=TEXT, method="umap", k=3)))
+    next(begun)
+    desk.stop("me")
+    (last,) = list(begun)[-1:]
+    assert "Stopped" in last.status and last.settled == gr.skip()
+
+
+def test_a_job_can_be_stopped_as_soon_as_it_has_said_a_word(desk: MapDesk) -> None:
+    first = tab.draw_maps(desk, "me", *controls(OWN))
+    assert "Getting ready" in next(first).status
+    second = tab.draw_maps(desk, "me", *controls(OWN))
+    next(second)
+    assert list(first) == []  # replaced: the second one does the talking
+    desk.stop("me")
+    assert "Stopped" in list(second)[-1].status
+
+
+def test_maps_of_the_address_say_whose_sentences_they_are(desk: MapDesk, tmp_path: Path) -> None:
+    key = drawn(desk).key
+    (shown,) = tab.open_maps(desk, "me", key, Wanted())
+    assert "the maps drawn before, of own sentences" in shown.status and shown.settled == gr.skip()
+    kind, row, lines, *_ = map_controls.restore(desk, request(maps=key))
+    assert (kind, row.visible, lines.visible, lines.value) == (LINES, False, True, TEXT)
+    path = tmp_path / "mine.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    key = drawn(desk, Wanted(kind=FILE, file=str(path), k=3)).key
+    kind, row, lines, *_ = map_controls.restore(desk, request(maps=key))
+    assert (kind, row.visible, lines.visible) == (FILE, True, False)
+    assert "of mine.txt" in list(tab.open_maps(desk, "me", key, Wanted()))[-1].status
+
+
+def test_maps_of_the_address_that_are_gone_are_said_to_be(desk: MapDesk) -> None:
+    named = list(tab.open_maps(desk, "me", "gone", Wanted(most=500)))[-1]
+    assert "put away meanwhile" in named.status and "432 sentences" in named.status
+    desk._maps.clear(), desk._kinds.clear()
+    assert "put away" not in list(tab.open_maps(desk, "me", named.key, Wanted(most=500)))[-1].status
+    assert "put away" not in list(tab.open_maps(desk, "me", None, Wanted(most=500)))[-1].status
+
+
+def test_without_an_encoder_one_is_asked_for(desk: MapDesk) -> None:
+    shown = drawn(desk, Wanted(kind=LINES, text=TEXT, encoders=[]))
+    assert "tick at least one" in shown.status and shown.maps == gr.skip()
+
+
+def test_the_same_question_twice_gets_two_answers(desk: MapDesk) -> None:
+    key = drawn(desk).key
+    for ask, what in ((tab.place_typed, "the dog sleeps"), (tab.place_typed, ""), (tab.answer_row, 4)):
+        first, second = ask(desk, key, what), ask(desk, key, what)
+        assert answer(first) != answer(second)
+    assert answer(tab.answer_row(desk, "gone", 4))["about"] == "row"
+    assert answer(tab.place_typed(desk, key, ""))["about"] == "text"
+
+
+def test_time_that_is_told_contains_no_waiting(desk: MapDesk) -> None:
+    ticks = iter((0.0, 4.0, 9.0, 10.0, 13.0))
+    told = []
+    waiting = Waiting(lambda *at: told.append(at), lambda: next(ticks))
+    for stage in ("wait of a", "start of a", "map of a", "wait of b", "map of b"):
+        waiting(stage, 1, 2)
+    assert waiting.seconds == {"a": 9.0, "b": 3.0} and told[0] == ("wait of a", 1, 2)
+
+
+def test_waiting_is_taken_off_the_seconds_of_a_map(desk: MapDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+    from explorer.analysis.projection import project
+
+    def slow(vectors: Any, settings: Any, report: Any) -> Any:
+        report("wait", 0, 0)
+        time.sleep(0.6)
+        report("map", 1, 1)
+        return project(vectors, replace(settings, method="pca"))
+
+    monkeypatch.setattr(desk.worker, "fit", slow)
+    _, maps = desk.make(replace(OWN, method="umap", seed=77))
+    assert max(found.seconds for found in maps.encoders) < 0.5
+
+
+def test_one_is_not_many(desk: MapDesk) -> None:
+    shown = drawn(desk, Wanted(kind=LINES, text="A dog runs.", encoders=["bert-cnn"]))
+    assert "1 sentence on 1 map," in shown.status
+    assert (map_text.count(2_000, "row"), say("bert-cnn", 0, 1, [])) == ("2,000 rows", "Getting ready")
+    assert say("bert-cnn", 0, 1, ["bert-cnn"]) == "Encoding with bert-cnn: 0 of 1 sentence"
+
+
 def test_progress_is_said_in_words() -> None:
     names = ["bert-mean", "bert-cnn"]
     assert say("bert-cnn", 64, 432, names) == "Encoding with bert-cnn (2 of 2): 64 of 432 sentences"
@@ -154,7 +245,33 @@ def test_the_address_brings_back_what_it_can(desk: MapDesk) -> None:
     )
     assert found == {"encoders": ["bert-cnn"], "method": "umap", "seed": 7}
     assert map_controls.from_page(desk, None) == {}
-    assert len(map_controls.restore(desk, request())) == 8
+    assert len(map_controls.restore(desk, request())) == 11
+
+
+@pytest.mark.parametrize("name", ["n_neighbors", "min_dist", "seed", "k", "most"])
+@pytest.mark.parametrize("value", ["-1", "nan", "inf", "-3", "5000000000", "99999999999999999999999", "1e3", "", "x"])
+def test_a_number_of_the_address_that_no_control_takes_stays_unset(desk: MapDesk, name: str, value: str) -> None:
+    assert map_controls.from_page(desk, request(**{name: value})) == {}
+
+
+def test_numbers_of_the_address_count_to_the_ends_of_their_ranges(desk: MapDesk) -> None:
+    for name, field, values in (
+        ("seed", "seed", (0, 2**32 - 1)),
+        ("min_dist", "min_dist", (0.0, 1.0)),
+        ("n_neighbors", "neighbours", (2, 200)),
+    ):
+        for value in values:
+            assert map_controls.from_page(desk, request(**{name: str(value)})) == {field: value}
+
+
+def test_a_number_out_of_its_range_is_refused_with_its_name(desk: MapDesk) -> None:
+    blocks = gr.Blocks()
+    with blocks:
+        placed = map_controls.place(desk)
+    fields = {component.label: component for component in placed.inputs}
+    for label, value in (("Seed", -1), ("min_dist", -3), ("n_neighbors", 1)):
+        assert fields[label].preprocess(value) == value
+    assert "seed is -1; use" in drawn(desk, Wanted(kind=LINES, text=TEXT, seed=-1)).status
 
 
 def test_a_file_is_looked_at_before_it_is_drawn(tmp_path: Path) -> None:
@@ -164,6 +281,8 @@ def test_a_file_is_looked_at_before_it_is_drawn(tmp_path: Path) -> None:
     assert "3 different sentences" in said and column.value == "said"
     assert (map_text.NO_LABEL, "") in label.choices and ("who", "who") in label.choices
     assert "No file was uploaded" in map_controls.look_at_file(None)[0]
+    said, column, label = map_controls.no_file()
+    assert (said, column.choices, column.value, label.choices) == ("", [], None, [])
 
 
 def test_files_hold_the_maps(desk: MapDesk) -> None:
