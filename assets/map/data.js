@@ -93,6 +93,10 @@ function short(text, most) {
   return text.length > most ? text.slice(0, most - 1).trimEnd() + "…" : text;
 }
 
+function counted(number, noun) {
+  return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+}
+
 function fixed(value, decimals = 3) {
   if (value === null || value === undefined || !isFinite(value)) return "–";
   return value.toFixed(decimals).replace("-", "−");

@@ -12,7 +12,7 @@ class Lists {
   }
 
   build() {
-    this.nearBox = make("section", { className: "map-nearbox" });
+    this.nearBox = make("section", { className: "map-nearbox", "data-part": "near" });
     this.tableBox = make("section", { className: "map-tablebox" });
     this.placesBox = this.places();
     return make("div", { className: "map-lists" }, this.nearBox, this.placesBox, this.tableBox, this.disagreement(), this.trust());
@@ -31,9 +31,9 @@ class Lists {
     return make("div", { className: "caption small" }, make("p", {}, make("strong", {}, "What it shows: "), shows), make("p", {}, make("strong", {}, "What it does not show: "), not));
   }
 
-  /** A sentence that can be chosen from anywhere. */
-  sentence(row, className = "map-sentence") {
-    const button = make("button", { type: "button", className, dir: "auto", "data-row": row }, this.data.sentences[row]);
+  /** A sentence that can be chosen; `where` it stands, for the keyboard's place. */
+  sentence(row, where) {
+    const button = make("button", { type: "button", className: "map-sentence", dir: "auto", "data-row": row, "data-name": `${where} ${row}` }, this.data.sentences[row]);
     button.addEventListener("click", (event) => this.atlas.choose(row, event.shiftKey));
     button.addEventListener("mouseenter", () => this.atlas.hover(row));
     button.addEventListener("mouseleave", () => this.atlas.hover(-1));
@@ -60,7 +60,7 @@ class Lists {
     const cards = this.data.places.map((place) => {
       const rows = place.rows.map((row) => make("p", { className: "map-quote", dir: "auto" }, short(this.data.sentences[row], 140)));
       const look = () => this.atlas.markRows(place.rows, false, place.rows[0]);
-      return make("button", { type: "button", className: "map-place", onclick: look }, make("strong", {}, place.title), ...rows, make("span", { className: "small" }, place.why));
+      return make("button", { type: "button", className: "map-place", "data-name": `place ${place.title}`, onclick: look }, make("strong", {}, place.title), ...rows, make("span", { className: "small" }, place.why));
     });
     return make("section", {}, this.heading("Places to look", "Found in these very maps. A click marks the sentences everywhere and lists their neighbours."), make("div", { className: "map-places" }, ...cards));
   }
@@ -78,7 +78,7 @@ class Lists {
     const lists = this.data.encoders.map((encoder, number) => this.neighboursOf(encoder, number));
     const times = new Map();
     for (const list of lists) for (const [row] of list) times.set(row, (times.get(row) || 0) + 1);
-    const chosen = make("blockquote", { className: "map-chosen", dir: "auto" }, typed ? typed.text : this.data.sentences[focus]);
+    const chosen = make("blockquote", { className: "map-chosen", dir: "auto", tabindex: "-1" }, typed ? typed.text : this.data.sentences[focus]);
     const note = typed ? make("p", { className: "small" }, [...new Set(typed.places.map((place) => place.note))].join(" ")) : this.factsOf(focus);
     const columns = lists.map((list, number) => this.nearColumn(number, list, times, typed));
     this.nearBox.replaceChildren(title, chosen, note, make("div", { className: "map-near-grid" }, ...columns), this.caption(this.data.words.neighbours));
@@ -102,7 +102,7 @@ class Lists {
     const items = list.map(([row, cosine]) => {
       const n = times.get(row), text = n === all ? `in all ${all}` : n === 1 ? "only here" : `in ${n} of ${all}`;
       const shared = all > 1 ? make("span", { className: `map-shared of-${n === all ? "all" : n === 1 ? "one" : "some"}` }, text) : null;
-      return make("li", {}, make("span", { className: "number" }, fixed(cosine, 3)), make("div", {}, this.sentence(row), shared));
+      return make("li", {}, make("span", { className: "number" }, fixed(cosine, 3)), make("div", {}, this.sentence(row, `near ${number}`), shared));
     });
     const none = make("p", { className: "small" }, typed ? "Nothing is near." : "No neighbours: its vector is zero, or it is alone.");
     const head = make("h3", {}, this.plate(number));
@@ -121,29 +121,18 @@ class Lists {
     const { state } = this.atlas;
     if (!this.findField || !this.tableBox.contains(this.findField)) {
       const onfind = (event) => this.atlas.set({ find: event.target.value, listed: "all", page: 0 });
-      this.findField = make("input", { type: "search", className: "map-find", placeholder: "Find words in the sentences", "aria-label": "Find words in the sentences", value: state.find, oninput: onfind });
-      this.tableTop = make("div", { className: "map-tabletop" });
-      this.tableBody = make("div");
+      this.findField = make("input", { type: "search", className: "map-find", placeholder: "Find words in the sentences", "aria-label": "Find words in the sentences", "data-name": "find", value: state.find, oninput: onfind });
+      this.tableTop = make("div", { className: "map-tabletop", "data-part": "top" });
+      this.tableBody = make("div", { "data-part": "rows" });
       const hold = this.heading("Sentences", "Everything the mouse does can be done here: a sentence is chosen with a click or Enter, a box marks it.");
       this.tableBox.replaceChildren(hold, make("div", { className: "map-bar" }, this.tableTop, this.findField), this.tableBody);
     }
     const rows = this.rowsListed(), pages = Math.max(1, Math.ceil(rows.length / ROWS_A_PAGE)), page = Math.min(state.page, pages - 1);
-    const choice = (id, title) => make("button", { type: "button", "aria-pressed": String(state.listed === id), "data-listed": id, onclick: () => this.atlas.set({ listed: id, page: 0, find: id === "marked" ? "" : state.find }) }, title);
+    const choice = (id, title) => make("button", { type: "button", "aria-pressed": String(state.listed === id), "data-listed": id, "data-name": `listed ${id}`, onclick: () => this.atlas.set({ listed: id, page: 0, find: id === "marked" ? "" : state.find }) }, title);
     if (state.listed === "marked" && state.find === "") this.findField.value = "";
-    const found = state.find && rows.length ? make("button", { type: "button", className: "pill", onclick: () => this.atlas.markRows(rows) }, `Mark these ${rows.length}`) : null;
-    const kept = this.tableTop.contains(document.activeElement) ? document.activeElement.dataset.listed : null;
+    const found = state.find && rows.length ? make("button", { type: "button", className: "pill", "data-name": "mark found", onclick: () => this.atlas.markRows(rows) }, rows.length === 1 ? "Mark this one" : `Mark these ${rows.length}`) : null;
     this.tableTop.replaceChildren(make("div", { className: "map-group", role: "group", "aria-label": "Which sentences" }, choice("marked", `Marked (${state.marked.size})`), choice("all", `All (${this.data.sentences.length.toLocaleString("en")})`)), found || "");
-    if (kept) this.tableTop.querySelector(`[data-listed="${kept}"]`).focus();
-    this.keepFocus(() => this.tableBody.replaceChildren(this.sentenceTable(rows.slice(page * ROWS_A_PAGE, (page + 1) * ROWS_A_PAGE)), this.pager(page, pages, rows.length)));
-  }
-
-  /** Redraws the table without taking the keyboard away from the row it was on. */
-  keepFocus(redraw) {
-    const active = document.activeElement, inside = this.tableBody.contains(active);
-    const place = inside && active.dataset.row !== undefined ? `${active.tagName.toLowerCase()}[data-row="${active.dataset.row}"]` : inside && active.dataset.step ? `[data-step="${active.dataset.step}"]` : null;
-    redraw();
-    const again = place && this.tableBody.querySelector(place);
-    if (again) again.focus({ preventScroll: true });
+    this.tableBody.replaceChildren(this.sentenceTable(rows.slice(page * ROWS_A_PAGE, (page + 1) * ROWS_A_PAGE)), this.pager(page, pages, rows.length));
   }
 
   sentenceTable(rows) {
@@ -151,9 +140,9 @@ class Lists {
     const labels = this.data.colours.filter((colour) => colour.label), several = this.data.encoders.length > 1;
     const heads = [["Mark"], ["Row", "", true], ["Sentence"], ...labels.map((colour) => [colour.title]), ["Words", "", true], ...(several ? [["Overlap", "of neighbours, mean", true]] : [])];
     const body = rows.map((row) => {
-      const box = make("input", { type: "checkbox", "aria-label": `Mark: ${short(this.data.sentences[row], 60)}`, "data-row": row, checked: this.atlas.state.marked.has(row), onchange: () => this.toggle(row) });
+      const box = make("input", { type: "checkbox", "aria-label": `Mark: ${short(this.data.sentences[row], 60)}`, "data-row": row, "data-name": `mark ${row}`, checked: this.atlas.state.marked.has(row), onchange: () => this.toggle(row) });
       const marks = labels.map((colour) => (colour.codes[row] === 255 ? "" : colour.names[colour.codes[row]]));
-      return [box, (this.data.rows[row] + 1).toLocaleString("en"), this.sentence(row), ...marks, String(this.data.lengths[row]), ...(several ? [fixed(this.data.overlap[row], 2)] : [])];
+      return [box, (this.data.rows[row] + 1).toLocaleString("en"), this.sentence(row, "row"), ...marks, String(this.data.lengths[row]), ...(several ? [fixed(this.data.overlap[row], 2)] : [])];
     });
     return this.table(heads, body, "Sentences");
   }
@@ -166,8 +155,8 @@ class Lists {
 
   pager(page, pages, count) {
     if (pages < 2) return make("div");
-    const step = (by, title) => make("button", { type: "button", className: "pill", "data-step": by, disabled: page + by < 0 || page + by >= pages, onclick: () => this.atlas.set({ page: page + by }) }, title);
-    return make("div", { className: "map-pager" }, step(-1, "Previous"), make("span", { className: "small" }, `Page ${page + 1} of ${pages}, ${count.toLocaleString("en")} sentences`), step(1, "Next"));
+    const step = (by, title) => make("button", { type: "button", className: "pill", "data-step": by, "data-name": `step ${by}`, disabled: page + by < 0 || page + by >= pages, onclick: () => this.atlas.set({ page: page + by }) }, title);
+    return make("div", { className: "map-pager" }, step(-1, "Previous"), make("span", { className: "small" }, `Page ${page + 1} of ${pages}, ${counted(count, "sentence")}`), step(1, "Next"));
   }
 
   // ---------- disagreement and trust ----------
@@ -176,7 +165,7 @@ class Lists {
     if (this.data.encoders.length < 2) return make("section", {}, this.heading("Where the encoders disagree", "Choose at least two encoders to compare them."));
     const matrices = this.data.matrices.map((matrix) => make("article", {}, this.heading(matrix.title, matrix.says, "h3"), this.matrix(matrix)));
     const heads = [["Sentence"], ["Overlap", "mean over pairs", true], ["Farthest apart"], ["Overlap", "of these two", true]];
-    const rows = this.data.differences.map((found) => [this.sentence(found.row), fixed(found.overlap, 2), make("span", { className: "map-pair" }, found.pair), fixed(found.pair_overlap, 2)]);
+    const rows = this.data.differences.map((found) => [this.sentence(found.row, "different"), fixed(found.overlap, 2), make("span", { className: "map-pair" }, found.pair), fixed(found.pair_overlap, 2)]);
     const title = this.heading("Where the encoders disagree", this.data.words.disagreement);
     const most = this.heading("Sentences whose neighbourhoods differ most", "The most different first; a click lists their neighbours.", "h3");
     return make("section", { className: "map-disagreement" }, title, make("div", { className: "map-matrices" }, ...matrices), this.caption(this.data.words.matrices), most, this.table(heads, rows, "Most different neighbourhoods"));

@@ -2,6 +2,11 @@
 
 const ARROWS = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
 
+/** The controls in an element that can be reached with the keyboard. */
+function controlsOf(element) {
+  return [...element.querySelectorAll("button, input, select, summary, [tabindex='0']")].filter((control) => !control.disabled);
+}
+
 class Atlas {
   /** root: an empty element; ask({row}) or ask({text}) asks the server for cosines or a place, null where there is none. */
   constructor(root, ask = null) {
@@ -12,7 +17,7 @@ class Atlas {
     this.lists = new Lists(this);
     root.atlas = this;
     new ResizeObserver(() => this.resize()).observe(root);
-    const watchMode = new MutationObserver(() => this.data && this.paint());
+    const watchMode = new MutationObserver(() => this.data && this.redraw(() => (this.drawLegend(), this.paint())));
     for (const element of [document.documentElement, document.body]) watchMode.observe(element, { attributes: true, attributeFilter: ["class"] });
   }
 
@@ -33,7 +38,12 @@ class Atlas {
   /** What the server says about a row or a typed sentence. */
   answer(message) {
     if (!this.data) return;
-    this.say(message.kind === "typed" ? message.places[0].note : message.kind === "refused" ? message.text : "", message.kind === "refused");
+    if (message.kind === "typed") this.say(message.places[0].note);
+    else if (message.about === "text") this.say(message.text, true);
+    if (message.kind === "refused" && message.about === "row") {
+      this.noCosine = message.text;
+      this.refresh();
+    }
     if (message.kind === "refused" || message.key !== this.data.key) return;
     if (message.kind === "typed") {
       for (const place of message.places) for (const name of ["rows", "cosines"]) place[name] = unpack(place[name]);
@@ -45,12 +55,14 @@ class Atlas {
   }
 
   setCosines(values, text) {
+    this.noCosine = "";
     this.data.colours = this.data.colours.filter((colour) => colour.id !== "cosine").concat(cosineColour(values, text));
   }
 
   fetchCosines() {
     const row = this.state.focus;
     if (row < 0) return;
+    this.noCosine = "";
     if (this.data.encoders.every((encoder) => encoder.vectors)) {
       this.setCosines(cosinesHere(this.data, row), this.data.sentences[row]);
       this.refresh();
@@ -70,20 +82,37 @@ class Atlas {
   build() {
     this.plots = [];
     this.live = make("p", { className: "unseen", "aria-live": "polite" });
-    this.legend = make("div", { className: "map-legend" });
-    this.tools = make("div", { className: "map-tools" });
+    this.legend = make("div", { className: "map-legend", "data-part": "legend" });
+    this.tools = make("div", { className: "map-tools", "data-part": "tools" });
     const grid = make("div", { className: `map-grid of-${Math.min(4, this.data.encoders.length)}` });
     this.data.encoders.forEach((encoder, number) => grid.append(this.panel(encoder, number)));
     this.tip = make("div", { className: "map-tip", hidden: true });
-    this.root.replaceChildren(this.tools, this.legend, grid, this.ask ? this.typing() : "", this.lists.build(), this.live, this.tip);
-    this.resize();
-    this.refresh();
+    this.redraw(() => {
+      this.root.replaceChildren(this.tools, this.legend, grid, this.ask ? this.typing() : "", this.lists.build(), this.live, this.tip);
+      this.resize();
+      this.refresh();
+    });
+  }
+
+  /** Redraws, and gives the keyboard back to the control it was on; where that is gone, to one at its place. */
+  redraw(draw) {
+    const active = this.root.contains(document.activeElement) ? document.activeElement : null;
+    const part = active && active.closest("[data-part]"), inside = part ? controlsOf(part) : [];
+    const { name } = active ? active.dataset : {}, at = inside.indexOf(active);
+    draw();
+    // A control that draw() switched off keeps the focus but hears no key.
+    if (!active || (active.isConnected && !active.disabled)) return;
+    const now = part && this.root.querySelector(`[data-part="${part.dataset.part}"]`), left = now ? controlsOf(now) : [];
+    const twin = name && [...this.root.querySelectorAll("[data-name]")].find((control) => control.dataset.name === name);
+    const near = twin ? (twin.disabled ? controlsOf(twin.parentElement).at(-1) : twin) : now && now.querySelector(".map-chosen");
+    const next = near || left[Math.min(at, left.length - 1)] || this.plots[0].face;
+    next.focus({ preventScroll: true });
   }
 
   /** The field for a sentence of one's own. */
   typing() {
     const before = this.typedField ? this.typedField.value : "";
-    this.typedField = make("input", { type: "text", id: "map-typed", className: "map-find", placeholder: "Type a sentence of your own", dir: "auto", autocomplete: "off" });
+    this.typedField = make("input", { type: "text", id: "map-typed", className: "map-find", "data-name": "typed", placeholder: "Type a sentence of your own", dir: "auto", autocomplete: "off" });
     this.typedField.value = before;
     this.typedNote = make("p", { className: "small", role: "status" });
     const submit = (event) => {
@@ -91,7 +120,7 @@ class Atlas {
       this.say("Working.");
       this.ask({ text: this.typedField.value });
     };
-    const label = make("label", { for: "map-typed" }, "Place a sentence on the maps"), button = make("button", { type: "submit", className: "pill" }, "Place it");
+    const label = make("label", { for: "map-typed" }, "Place a sentence on the maps"), button = make("button", { type: "submit", className: "pill", "data-name": "place" }, "Place it");
     return make("form", { className: "map-typing", onsubmit: submit }, label, this.typedField, button, this.typedNote);
   }
 
@@ -102,7 +131,7 @@ class Atlas {
   }
 
   panel(encoder, number) {
-    const face = make("div", { className: "map-face", tabindex: "0", role: "application", "aria-label": `Map of ${encoder.name}, ${this.data.sentences.length} sentences. Arrow keys go from point to point, Enter marks, Escape clears.` });
+    const face = make("div", { className: "map-face", tabindex: "0", "data-name": `map ${encoder.name}`, role: "application", "aria-label": `Map of ${encoder.name}, ${counted(this.data.sentences.length, "sentence")}. Arrow keys go from point to point, Enter marks, Escape clears.` });
     const plot = new Plot(face, encoder.points);
     this.plots.push(plot);
     this.listen(face, plot);
@@ -129,11 +158,13 @@ class Atlas {
 
   /** Draws everything that depends on the state. */
   refresh() {
-    this.drawTools();
-    this.drawLegend();
-    this.paint();
-    this.mark();
-    this.lists.refresh();
+    this.redraw(() => {
+      this.drawTools();
+      this.drawLegend();
+      this.paint();
+      this.mark();
+      this.lists.refresh();
+    });
   }
 
   paint() {
@@ -170,27 +201,25 @@ class Atlas {
   drawTools() {
     const { state } = this, options = this.data.colours.filter((colour) => colour.id !== "cosine").map((colour) => [colour.id, colour.title]);
     if (this.canCosine) options.push(["cosine", "Cosine to the chosen sentence"]);
-    const select = make("select", { className: "map-colour", onchange: (event) => this.setColour(event.target.value) }, ...options.map(([id, title]) => make("option", { value: id, selected: id === state.colour }, title)));
-    const tool = (id, title) => make("button", { type: "button", "aria-pressed": String(state.tool === id), "data-tool": id, onclick: () => this.set({ tool: id }) }, title);
-    const zoom = (factor, title, name) => make("button", { type: "button", "aria-label": name, title: name, onclick: () => this.setZoom(factor) }, title);
+    const select = make("select", { className: "map-colour", "data-name": "colour", onchange: (event) => this.setColour(event.target.value) }, ...options.map(([id, title]) => make("option", { value: id, selected: id === state.colour }, title)));
+    const tool = (id, title) => make("button", { type: "button", "aria-pressed": String(state.tool === id), "data-tool": id, "data-name": `tool ${id}`, onclick: () => this.set({ tool: id }) }, title);
+    const zoom = (factor, title, name) => make("button", { type: "button", "aria-label": name, title: name, "data-name": `zoom ${title}`, onclick: () => this.setZoom(factor) }, title);
     const some = state.marked.size > 0 || state.focus >= 0 || state.typed;
     const ringed = Math.max(...this.data.encoders.map((encoder) => encoder.ringed.length));
-    const kept = this.tools.contains(document.activeElement) ? document.activeElement.dataset.tool || document.activeElement.className : null;
     this.tools.replaceChildren(
       make("label", { className: "map-field" }, make("span", {}, "Colour by"), select),
       make("div", { className: "map-group", role: "group", "aria-label": "What the mouse does" }, tool("point", "Point"), tool("box", "Box"), tool("lasso", "Lasso")),
       make("div", { className: "map-group", role: "group", "aria-label": "Size" }, zoom(1.6, "+", state.focus >= 0 ? "Closer, around the chosen sentence" : "Closer"), zoom(1 / 1.6, "−", "Farther"), zoom(0, "Whole", "The whole map")),
-      make("label", { className: "map-check" }, make("input", { type: "checkbox", checked: state.ring, onchange: (event) => this.set({ ring: event.target.checked }) }), make("span", {}, `Ring the least trustworthy points (at most ${ringed} a map)`)),
-      make("button", { type: "button", className: "map-clear", disabled: !some, onclick: () => this.clear() }, "Clear"),
+      make("label", { className: "map-check" }, make("input", { type: "checkbox", "data-name": "ring", checked: state.ring, onchange: (event) => this.set({ ring: event.target.checked }) }), make("span", {}, `Ring the least trustworthy points (at most ${ringed} a map)`)),
+      make("button", { type: "button", className: "map-clear", "data-name": "clear", disabled: !some, onclick: () => this.clear() }, "Clear"),
     );
-    if (kept) (this.tools.querySelector(`[data-tool="${kept}"]`) || this.tools.querySelector(`.${kept.split(" ")[0] || "none"}`) || this.tools.querySelector("button")).focus();
   }
 
   drawLegend() {
     const colour = this.colour, mode = isDark() ? "dark" : "light";
     this.legend.classList.toggle("many", colour.kind === "category" && colour.names.length > 14);
     if (this.state.colour === "cosine" && colour.id !== "cosine") {
-      this.legend.replaceChildren(make("p", { className: "small" }, this.state.focus < 0 ? "Choose a sentence first: click a point, or a sentence in a list." : "Working."));
+      this.legend.replaceChildren(make("p", { className: "small" }, this.state.focus < 0 ? "Choose a sentence first: click a point, or a sentence in a list." : this.noCosine || "Working."));
       return;
     }
     if (colour.kind === "category") {
@@ -211,7 +240,7 @@ class Atlas {
     const path = { square: "M-5.5-5.5h11v11h-11z", triangle: "M0-7L6.5 5h-13z", diamond: "M0-7.5L7.5 0L0 7.5L-7.5 0z", circle: "M6 0A6 6 0 1 1-6 0A6 6 0 1 1 6 0z" }[look.shape];
     symbol.append(makeSvg("path", { d: path, fill: look.colour }));
     const mark = (event) => this.markRows([...colour.codes.keys()].filter((row) => colour.codes[row] === code), event.shiftKey);
-    return make("button", { type: "button", title: `Mark these ${count}`, onclick: mark }, symbol, make("span", { dir: "auto" }, name), make("small", {}, String(count)));
+    return make("button", { type: "button", title: count === 1 ? "Mark this one" : `Mark these ${count}`, "data-name": `legend ${name}`, onclick: mark }, symbol, make("span", { dir: "auto" }, name), make("small", {}, String(count)));
   }
 
   // ---------- what a person does ----------
@@ -248,7 +277,7 @@ class Atlas {
 
   markRows(rows, add = false, focus = -1) {
     this.set({ marked: new Set([...(add ? this.state.marked : []), ...rows]), focus, typed: null, listed: "marked", page: 0 });
-    this.live.textContent = `${this.state.marked.size} sentences are marked.`;
+    this.live.textContent = `${counted(this.state.marked.size, "sentence")} ${this.state.marked.size === 1 ? "is" : "are"} marked.`;
     if (focus >= 0 && this.state.colour === "cosine") this.fetchCosines();
   }
 

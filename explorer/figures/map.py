@@ -24,7 +24,8 @@ follow();
 """
 _STYLE = (
     "body { margin: 0; background: var(--paper); color: var(--ink); } "
-    "main { max-width: 1264px; margin: 0 auto; padding: 24px clamp(16px, 2.6vw, 32px) 48px; box-sizing: border-box; } "
+    ".gradio-container main.html-container { max-width: 1264px; margin: 0 auto; box-sizing: border-box; "
+    "padding: 24px clamp(16px, 2.6vw, 32px) 48px; } "
     "h1 { font-size: 28px; } .map-notes { margin: 8px 0 20px; }"
 )
 
