@@ -16,7 +16,7 @@ from explorer.figures.theme import css_variables
 from explorer.paths import ASSETS, CHECKPOINTS, encoder_folders, on_space, password, server_name
 from explorer.ui import compare, evaluate, explanations, filters, train, train_news
 from explorer.ui import map as maps
-from explorer.ui.look import theme
+from explorer.ui.look import TOUCH, theme
 from explorer.ui.page import BARE, PRIVATE, Page, TabSpec, from_address
 
 # Tables of corpora come in large files; each tab says its own, smaller caps on rows.
@@ -47,7 +47,7 @@ def build_app(registry: Registry, *, demo: bool = False, data: Path | None = Non
     """
     with gr.Blocks(title=explanations.TITLE, analytics_enabled=False, delete_cache=FILES_GO) as blocks:
         gr.HTML(explanations.header(), **BARE)
-        with gr.Tabs(elem_id="tabs") as tabs:
+        with gr.Tabs(elem_id="tabs", overflow_behavior="wrap") as tabs:
             for spec in TABS:
                 with gr.Tab(spec.title, id=spec.id) as tab:
                     spec.build(Page(blocks, tab, registry, demo, data, shared))
@@ -69,6 +69,7 @@ def launch_settings() -> dict[str, Any]:
     return {
         "theme": theme(),
         "css": css_variables(),
+        "js": TOUCH,
         "css_paths": [ASSETS / "app.css", ASSETS / "map.css", ASSETS / "evaluate.css", ASSETS / "train.css"],
         "favicon_path": ASSETS / "favicon.svg",
         "footer_links": ["api"],

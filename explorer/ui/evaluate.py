@@ -74,7 +74,7 @@ def build(page: Page) -> None:
         status = gr.HTML(say(run.state(), run.data is None), elem_id="evaluate-status", elem_classes="status", **BARE)
     evaluate_sources.build(run, encoders, boxes)
     timer, seen = gr.Timer(1, active=False), gr.State(-1)
-    with gr.Tabs(elem_id="evaluate-parts", elem_classes="inner"):
+    with gr.Tabs(elem_id="evaluate-parts", elem_classes="inner", overflow_behavior="wrap"):
         with gr.Tab("Scores"):
             choice, (scores, parts, words) = _scores(run)
         with gr.Tab("Overlap"):

@@ -1,10 +1,20 @@
-"""Gradio's own components in the project's colours. Values come from figures/theme.py; rules from assets/app.css."""
+"""Gradio's own components in the project's colours, and figures under a finger.
+
+Colours come from figures/theme.py; rules from assets/app.css.
+"""
 
 from __future__ import annotations
 
 import gradio as gr
 
 from explorer.figures.theme import DARK, LIGHT, MONO, SANS
+
+# A finger that moves over a figure scrolls the page, or the box the figure is in; plotly, which would hold it to zoom, hears
+# of taps alone, as of clicks. Zooming with a mouse is as it was.
+TOUCH = """() => {
+    const pass = (event) => event.target.closest?.(".figure") && event.stopPropagation();
+    document.addEventListener("touchstart", pass, {capture: true, passive: true});
+}"""
 
 # Gradio's variable -> one of ours; both modes follow, since ours change with the mode.
 _VARIABLES = {
