@@ -9,7 +9,7 @@ import re
 import threading
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -152,7 +152,7 @@ def project(vectors: ArrayLike, settings: MapSettings | None = None, progress: P
     read = (units if chosen.metric is Metric.COSINE else table)[sound].astype(np.float32) + np.float32(0)
     distinct, place = sorted_by_content(read)
     zero = np.flatnonzero(~sound)
-    notes = [f"{name_rows(zero).capitalize()} have a zero vector and are not on the map."] if len(zero) else []
+    notes = [_zero_note(zero)] if len(zero) else []
     method, neighbours, explained = chosen.method, None, None
     if method is Method.UMAP and len(distinct) < FEWEST_FOR_UMAP:
         method = Method.PCA
@@ -169,6 +169,27 @@ def project(vectors: ArrayLike, settings: MapSettings | None = None, progress: P
     points = np.full((len(table), 2), np.nan)
     points[sound] = (laid_out - laid_out.mean(axis=0))[place]
     return Projection(points, chosen, method, neighbours, explained, tuple(zero.tolist()), tuple(notes))
+
+
+def put_back(projection: Projection, order: NDArray[np.int64]) -> Projection:
+    """Returns the map of rows that were laid out in another order.
+
+    Args:
+        projection: Of n rows.
+        order: (n,) int64, a permutation: row i of `projection` becomes row order[i].
+    """
+    points = np.empty_like(projection.points)
+    points[order] = projection.points
+    if not projection.zero:
+        return replace(projection, points=points)
+    zero = np.sort(order[list(projection.zero)])
+    return replace(
+        projection, points=points, zero=tuple(zero.tolist()), notes=(_zero_note(zero), *projection.notes[1:])
+    )
+
+
+def _zero_note(zero: NDArray[np.int64]) -> str:
+    return f"{name_rows(zero).capitalize()} have a zero vector and are not on the map."
 
 
 def sorted_by_content(vectors: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:

@@ -19,11 +19,19 @@ from explorer.analysis.neighbours import (
     Difference,
     Neighbours,
     check_k,
+    check_vectors,
     most_different,
     nearest_neighbours,
     overlap_matrix,
 )
-from explorer.analysis.projection import MapSettings, Placement, Projection, check_settings, place_by_neighbours
+from explorer.analysis.projection import (
+    MapSettings,
+    Placement,
+    Projection,
+    check_settings,
+    place_by_neighbours,
+    put_back,
+)
 from explorer.analysis.projection import project as lay_out_here
 from explorer.analysis.trust import Trust, trust_map
 from explorer.data.texts import check_text
@@ -215,15 +223,17 @@ def project(
     infos, arithmetic = registry.choose(encoders), resolve_precision(precision)
     kept = cache or EmbeddingCache()
     vectors = [_vectors(registry, info, corpus.sentences, arithmetic.value, kept, progress) for info in infos]
+    # What is summed over rows is summed in this order, whatever the order given, so that it is the same to the last bit.
+    order = np.array(sorted(range(len(corpus.sentences)), key=corpus.sentences.__getitem__), dtype=np.int64)
     maps: list[EncoderMap] = []
     for number, (info, table) in enumerate(zip(infos, vectors, strict=True)):
         if progress:
             progress("maps", number, len(infos))
-        found = _map(info, table, chosen, k, keep, lay_out or _here, progress)
-        maps.append(_aligned(maps[0], found) if maps else found)
+        found = _map(info, table, order, chosen, k, keep, lay_out or _here, progress)
+        maps.append(_aligned(maps[0], found, order) if maps else found)
     if progress:
         progress("maps", len(infos), len(infos))
-    nearest, together = [found.neighbours for found in maps], _agreement(vectors, keep)
+    nearest, together = [found.neighbours for found in maps], _agreement([table[order] for table in vectors], keep)
     return Maps(
         corpus=corpus,
         settings=chosen,
@@ -294,6 +304,7 @@ def _vectors(
 def _map(
     info: EncoderInfo,
     vectors: NDArray[np.float32],
+    order: NDArray[np.int64],
     settings: MapSettings,
     k: int,
     keep: bool,
@@ -305,21 +316,22 @@ def _map(
             progress(f"{what} of {info.name}", done, total)
 
     start = time.perf_counter()
-    path = map_path(vectors, settings)
-    projection = read_map(path, settings, len(vectors))
-    cached = projection is not None
+    ordered = vectors[order]
+    path = map_path(ordered, settings)
+    kept = read_map(path, settings, len(vectors))
     try:
-        if projection is None:
-            projection = lay_out(vectors, settings, report)
-            if keep:
-                write_map(path, projection)
+        check_vectors(vectors)  # here, so that a bad row is named as it was given
+        made = kept or lay_out(ordered, settings, report)
+        if keep and not kept:
+            write_map(path, made)
+        projection = put_back(made, order)
         report("trust", 0, 0)
         neighbours = nearest_neighbours(vectors, k)
         trust = trust_map(vectors, projection.points, k, neighbours)
     except DataError as error:
         raise DataError(f"{info.name}: {error}") from error
     seconds = time.perf_counter() - start
-    return EncoderMap(info.name, vectors, projection, 0.0, neighbours, trust, cached, seconds)
+    return EncoderMap(info.name, vectors, projection, 0.0, neighbours, trust, kept is not None, seconds)
 
 
 def _agreement(vectors: Sequence[NDArray[np.float32]], keep: bool) -> Agreement:
@@ -336,8 +348,11 @@ def _here(vectors: NDArray[np.float32], settings: MapSettings, report: Progress)
     return lay_out_here(vectors, settings, lambda done, total: report("map", done, total))
 
 
-def _aligned(first: EncoderMap, moved: EncoderMap) -> EncoderMap:
-    """Returns the second map turned onto the first by the sentences that both show; as it is where they share fewer than two."""
+def _aligned(first: EncoderMap, moved: EncoderMap, order: NDArray[np.int64]) -> EncoderMap:
+    """Returns the second map turned onto the first by the sentences that both show; as it is where those are under two.
+
+    The sums are made in the order of the rows given, (n,) int64.
+    """
     points = moved.projection.points
     both = np.isfinite(first.projection.points).all(axis=1) & np.isfinite(points).all(axis=1)
     if both.sum() < 2:
@@ -346,9 +361,10 @@ def _aligned(first: EncoderMap, moved: EncoderMap) -> EncoderMap:
         note = f"Its map is not aligned to that of {first.encoder}, with which it shares too few points."
         notes = (*moved.projection.notes, note)
         return replace(moved, projection=replace(moved.projection, notes=notes), distance=None)
-    aligned = align(first.projection.points, points)
+    aligned, turned = align(first.projection.points[order], points[order]), np.empty_like(points)
+    turned[order] = aligned.points
     distance = None if math.isnan(aligned.distance) else aligned.distance
-    return replace(moved, projection=replace(moved.projection, points=aligned.points), distance=distance)
+    return replace(moved, projection=replace(moved.projection, points=turned), distance=distance)
 
 
 def _notes(corpus: Cleaned, maps: Sequence[EncoderMap], k: int) -> tuple[str, ...]:

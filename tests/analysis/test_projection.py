@@ -12,7 +12,7 @@ import pytest
 from conftest import ROOT
 from sklearn.decomposition import PCA
 
-from explorer.analysis.projection import MapSettings, Method, Metric, place_by_neighbours, project
+from explorer.analysis.projection import MapSettings, Method, Metric, place_by_neighbours, project, put_back
 from explorer.errors import DataError, SettingError
 
 RANDOM = np.random.default_rng(0)
@@ -43,6 +43,16 @@ def test_pca_by_cosine_does_not_see_lengths() -> None:
 def test_another_row_order_gives_the_same_map_to_the_last_bit() -> None:
     order = RANDOM.permutation(40)
     assert np.array_equal(project(VECTORS[order]).points, project(VECTORS).points[order])
+
+
+def test_put_back_is_the_map_of_the_other_order() -> None:
+    vectors = np.concatenate([np.zeros((1, 6), dtype=np.float32), VECTORS, np.zeros((1, 6), dtype=np.float32)])
+    order = RANDOM.permutation(42)
+    direct, moved = project(vectors), put_back(project(vectors[order]), order)
+    assert np.array_equal(direct.points, moved.points, equal_nan=True)
+    assert (direct.zero, direct.notes) == (moved.zero, moved.notes) and direct.zero == (0, 41)
+    straight = project(VECTORS)
+    assert np.array_equal(put_back(project(VECTORS[::-1]), np.arange(40)[::-1]).points, straight.points)
 
 
 def test_umap_is_seeded_free_of_row_order_and_safe_in_threads() -> None:

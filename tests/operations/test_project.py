@@ -118,15 +118,37 @@ def test_project_makes_a_damaged_map_again(registry: Registry, cache: Path) -> N
         assert np.array_equal(one.projection.points, other.projection.points)
 
 
-def test_project_in_another_order_is_the_same_map(
-    registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("method", ["pca", "umap"])
+def test_project_in_another_order_is_the_same_map_to_the_last_bit(
+    registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    settings = MapSettings(method=Method(method), neighbours=4)
+    first = project(registry, CORPUS, settings=settings, **PLAIN)
+    order = np.random.default_rng(8).permutation(len(CORPUS))
+    shuffled = [CORPUS[row] for row in order]
+    monkeypatch.setenv("EXPLORER_CACHE", str(tmp_path / "other"))
+    other = project(registry, shuffled, settings=settings, **PLAIN)
+    for one, moved in zip(first.encoders, other.encoders, strict=True):
+        assert not moved.from_cache
+        assert np.array_equal(one.vectors[order], moved.vectors)
+        assert np.array_equal(one.projection.points[order], moved.projection.points)
+        assert one.distance == moved.distance
+    assert np.array_equal(first.cka, other.cka) and np.array_equal(first.procrustes, other.procrustes)
+    assert np.array_equal(first.ranks.matrix, other.ranks.matrix)
+
+
+def test_project_finds_the_kept_maps_of_a_corpus_in_another_order(
+    registry: Registry, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = project(registry, CORPUS, **PLAIN)
-    monkeypatch.setenv("EXPLORER_CACHE", str(tmp_path / "other"))
+    kept = len(list(cache.glob("*.npz")))
+    monkeypatch.setattr(operation, "lay_out_here", refuse)
+    monkeypatch.setattr(operation, "cka_matrix", refuse)
     backwards = project(registry, CORPUS[::-1], **PLAIN)
     for one, other in zip(first.encoders, backwards.encoders, strict=True):
-        assert np.array_equal(one.vectors, other.vectors[::-1])
-        assert other.projection.points[::-1] == pytest.approx(one.projection.points, abs=1e-12)
+        assert other.from_cache
+        assert np.array_equal(one.projection.points[::-1], other.projection.points)
+    assert len(list(cache.glob("*.npz"))) == kept
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
@@ -142,6 +164,25 @@ def test_project_names_the_encoder_whose_vectors_are_bad(registry: Registry, mon
     monkeypatch.setattr(operation, "encode_cached", lambda load, key, texts, *rest: np.full((len(texts), 16), np.nan))
     with pytest.raises(DataError, match="bert-mean: The vectors of rows 1, 2"):
         project(registry, CORPUS, **PLAIN)
+
+
+def test_project_names_the_rows_whose_vectors_are_bad_as_they_were_given(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def encoded(_load: object, _key: object, texts: list[str], *_rest: object) -> np.ndarray:
+        vectors = np.random.default_rng(0).standard_normal((len(texts), 16)).astype(np.float32)
+        vectors[texts.index("z last")] = bad
+        return vectors
+
+    monkeypatch.setattr(operation, "encode_cached", encoded)
+    bad = np.nan
+    with pytest.raises(DataError, match="bert-mean: The vectors? of row 1 hold"):
+        project(registry, ["z last", *CORPUS], **PLAIN)
+    bad = 0
+    maps = project(registry, ["z last", *CORPUS], **PLAIN)
+    assert maps.encoders[0].projection.zero == (0,)
+    assert np.flatnonzero(np.isnan(maps.encoders[1].projection.points[:, 0])).tolist() == [0]
+    assert any(note.startswith("Row 1 have a zero vector") for note in maps.notes)
 
 
 def test_project_stops_where_progress_raises(registry: Registry) -> None:
@@ -177,10 +218,10 @@ def test_maps_are_aligned_by_the_sentences_that_both_show_or_say_that_they_are_n
     points = first.projection.points.copy()
     points[0] = np.nan
     lacking = replace(first, projection=replace(first.projection, points=points))
-    moved = operation._aligned(lacking, second)
+    moved = operation._aligned(lacking, second, np.arange(12))
     assert moved.distance is not None and np.isfinite(moved.projection.points).all()
     points[1:-1] = np.nan
-    alone = operation._aligned(lacking, second)
+    alone = operation._aligned(lacking, second, np.arange(12))
     assert alone.distance is None
     assert alone.projection.notes == (
         f"Its map is not aligned to that of {first.encoder}, with which it shares too few points.",
