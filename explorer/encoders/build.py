@@ -10,8 +10,8 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Transformer
 from sentence_transformers.sentence_transformer.modules import Pooling
 
+from explorer.encoders.backbone import DAMAGE, check_tokenizer, checked_backbone, not_loaded
 from explorer.encoders.cnn_pooling import CNNPooling
-from explorer.encoders.hub import backbone_folder
 from explorer.errors import EncoderError
 
 
@@ -32,25 +32,27 @@ def build_encoder(
         backbone: Local folder (a transformers model or a sentence-transformers encoder, whose own sentence layer is
             left out) or a hub id, fetched unless it is here.
         pooling: "cls", "mean" or "cnn".
-        max_length: Longest input in word pieces, at most what the backbone's positions allow.
+        max_length: Longest input in word pieces; where the backbone's positions allow less, that is taken.
         seed: Decides the CNN's first weights.
         device: Torch device of the result.
 
     Raises:
-        EncoderError: The pooling is unknown or the backbone cannot be loaded.
+        EncoderError: The pooling is unknown, the backbone cannot be loaded whole, or it cannot become an encoder here.
     """
     try:
         kind = PoolingKind(pooling)
     except ValueError as error:
         raise EncoderError(f"Unknown pooling {str(pooling)!r}; use cls, mean or cnn.") from error
+    found = checked_backbone(backbone, max_length)
     try:
         transformer = Transformer(
-            backbone_folder(backbone),
-            max_seq_length=max_length,
+            found.folder,
+            max_seq_length=found.max_length,
             model_kwargs={"dtype": torch.float32, "trust_remote_code": False, "use_safetensors": True},
         )
-    except (OSError, ValueError) as error:
-        raise EncoderError(f"Backbone {str(backbone)!r} cannot be loaded: {error}") from error
+    except DAMAGE as error:
+        raise not_loaded(backbone, error) from error
+    check_tokenizer(transformer.tokenizer, backbone)
     width = transformer.get_embedding_dimension()
     if kind is PoolingKind.CNN:
         with torch.random.fork_rng(devices=[]):

@@ -299,14 +299,18 @@ def _ended(process: subprocess.Popen[bytes], progress: Progress) -> bool:
 
 
 def _lengths(config: TrainConfig, found: dict[str, Any]) -> Check:
+    most, longest = found["max_length"], found["longest"]
+    advice = "A larger max_length reads more and takes longer."
+    if most < config.max_length:
+        advice = f"This backbone has positions for {most:,}; the {config.max_length:,} of max_length are not to be had."
     if found["too_long"]:
         sentence = (
-            f"{found['too_long']:,} of {found['texts']:,} texts are longer than {config.max_length} word pieces (the longest "
-            f"has {found['longest']:,}); what is past that is not read. A larger max_length reads more and takes longer."
+            f"{found['too_long']:,} of {found['texts']:,} texts are longer than {most} word pieces (the longest "
+            f"has {longest:,}); what is past that is not read. {advice}"
         )
         return Check("lengths", Level.WARNING, sentence)
-    sentence = f"The longest text has {found['longest']:,} word pieces; all fit into {config.max_length}."
-    return Check("lengths", Level.OK, sentence)
+    sentence = f"The longest text has {longest:,} word pieces; all fit into {most}."
+    return Check("lengths", Level.OK, f"{sentence} {advice}" if most < config.max_length else sentence)
 
 
 def _memory(found: dict[str, Any]) -> Check:

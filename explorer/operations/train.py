@@ -157,10 +157,10 @@ def _facts(
             "hidden_size": model.hidden_size,
             "embedding_size": getattr(model, "embedding_size", model.hidden_size),
             "heads": model.num_attention_heads,
-            "intermediate_size": model.intermediate_size,
+            "intermediate_size": getattr(model, "intermediate_size", None) or model.hidden_dim,  # DistilBERT's name
             "vocabulary": model.vocab_size,
             "parameters": count_parameters(encoder),
-            "max_length": config.max_length,
+            "max_length": encoder.max_seq_length,  # what the backbone's positions allow, at most
         },
         "training_data": _tables(config),
         "objective": _objective(config),

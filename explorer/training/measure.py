@@ -57,7 +57,8 @@ class Measurement:
         disk_mb: What checkpoints and the finished encoder take at most.
         parameters: Number of weights trained.
         texts: How many texts were counted in word pieces.
-        too_long: How many of them are longer than max_length.
+        max_length: Longest input that is read: the run's setting, at most what the backbone's positions allow.
+        too_long: How many of them are longer than that.
         longest: Word pieces of the longest, special ones included.
     """
 
@@ -70,6 +71,7 @@ class Measurement:
     disk_mb: float
     parameters: int
     texts: int
+    max_length: int
     too_long: int
     longest: int
 
@@ -109,6 +111,7 @@ def measure(config: TrainConfig) -> Measurement:
             seconds += (stage.steps / stage.every + 2) * _seconds_of_dev(dev, model)
     parameters = sum(weights.numel() for weights in model.parameters() if weights.requires_grad)
     lengths = _pieces(model, [text for stage in stages for text in _texts(stage.rows)])
+    most = model.max_seq_length or config.max_length
     return Measurement(
         device=device,
         steps=steps,
@@ -119,7 +122,8 @@ def measure(config: TrainConfig) -> Measurement:
         disk_mb=_CHECKPOINTS * 4 * (1 + _OPTIMISER) * parameters / 2**20,
         parameters=parameters,
         texts=len(lengths),
-        too_long=sum(length > config.max_length for length in lengths),
+        max_length=most,
+        too_long=sum(length > most for length in lengths),
         longest=max(lengths, default=0),
     )
 

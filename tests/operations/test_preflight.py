@@ -14,7 +14,7 @@ import pytest
 
 from explorer.errors import DataError
 from explorer.jobs import events, locks
-from explorer.operations.preflight import Level, Preflight, _ended, in_words, preflight, validate
+from explorer.operations.preflight import Level, Preflight, _ended, _lengths, in_words, preflight, validate
 from explorer.training.config import TrainConfig
 
 PAIRS = "sentence1\tsentence2\tscore\n"
@@ -113,6 +113,15 @@ def test_a_measured_run_tells_memory_time_disk_and_lengths(
     assert result.seconds and result.seconds > 0
     assert result.memory_mb and 100 < result.memory_mb < 5000
     assert {path.name for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize(("longest", "level"), [(9, Level.OK), (90, Level.WARNING)])
+def test_lengths_are_those_that_the_backbone_has_positions_for(config: TrainConfig, longest: int, level: Level) -> None:
+    measured = {"texts": 24, "too_long": int(longest > 64), "longest": longest, "max_length": 64}
+    check = _lengths(replace(config, max_length=1000), measured)
+    assert check.level is level
+    assert "This backbone has positions for 64; the 1,000 of max_length are not to be had." in check.sentence
+    assert "into 1000" not in check.sentence and "than 1000" not in check.sentence
 
 
 def test_nothing_is_measured_on_a_device_that_a_job_uses(config: TrainConfig, tmp_path: Path) -> None:

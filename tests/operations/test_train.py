@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sentence_transformers import CrossEncoder
+from transformers import DistilBertConfig, DistilBertModel
 
 from explorer.encoders.build import build_encoder
 from explorer.encoders.encode import encode
@@ -60,6 +62,26 @@ def test_fine_tune_writes_a_complete_encoder(config: TrainConfig, tmp_path: Path
         encode(result.encoder, texts, precision="float32"),
         atol=5e-3,
     )
+
+
+def test_facts_and_card_name_the_length_that_is_read(config: TrainConfig, tmp_path: Path) -> None:
+    fine_tune(replace(config, max_length=1000, pooling="mean"))
+    info = Registry([tmp_path / "runs"]).info("mine")
+    assert info.max_length == info.facts["architecture"]["max_length"] == 64
+    card = (info.folder / "README.md").read_text()
+    assert "64 word pieces" in card and "Word pieces past 64 are not read" in card
+
+
+def test_distilbert_is_trained_to_the_end(config: TrainConfig, tmp_path: Path) -> None:
+    made = DistilBertConfig(vocab_size=200, dim=16, hidden_dim=32, n_layers=2, n_heads=2, max_position_embeddings=64)
+    DistilBertModel(made).save_pretrained(tmp_path / "distilbert")
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(Path(config.backbone) / name, tmp_path / "distilbert")
+    fine_tune(replace(config, backbone=str(tmp_path / "distilbert")))
+    info = Registry([tmp_path / "runs"]).info("mine")
+    assert (info.family, info.embedding_dimension) == ("distilbert", 16)
+    assert info.facts["architecture"]["intermediate_size"] == 32
+    assert encode(load_encoder(info.folder), ["a dog"], precision="float32").shape == (1, 16)
 
 
 def test_an_encoder_trained_further_has_seen_what_the_first_one_saw(config: TrainConfig, tmp_path: Path) -> None:
