@@ -59,5 +59,5 @@ def before(name: str, own: bool) -> str:
 
 def notes(texts: Sequence[str]) -> Html:
     """Returns what a person has to know about the maps: cleaning, caps, settings that had to change."""
-    told = [text for text in texts if "0 empty, 0 repeated" not in text or "sampled" in text]
+    told = [text for text in texts if ": 0 empty, 0 repeated" not in text or "sampled" in text]
     return tag("div", join(*(tag("p", text) for text in told)), cls="small map-notes")
