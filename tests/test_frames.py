@@ -68,6 +68,44 @@ def test_read_table_takes_line_ends_of_every_kind(tmp_path: Path) -> None:
         assert len(read_frame(write(tmp_path / "t.csv", f"a,b{end}1,2{end}3,4{end}"))) == 2
 
 
+@pytest.mark.parametrize(
+    ("lines", "opens", "closes"),
+    [
+        (["a,b", '"1,The dog', "2,The cat", "3,Rain", '"4,Wind', "5,Fog"], 2, 5),
+        (["a,b", '1,"The dog', "2,The cat", "3,Rain", '4,"Wind', "5,Fog"], 2, 5),
+        (["a", "The dog", '"The cat', "Rain", '"Wind', "Fog"], 3, 5),
+        (["a;b", 'x;"y ""z"""', '1;"The dog', '2;"The cat"'], 3, 4),
+    ],
+)
+def test_read_table_refuses_two_quotes_that_swallow_rows(
+    tmp_path: Path, lines: list[str], opens: int, closes: int
+) -> None:
+    path = write(tmp_path / "t.csv", "\n".join(lines) + "\n")
+    with pytest.raises(
+        DataError, match=rf"t.csv, line {opens}: a cell opens with .* closed only in line {closes}, before"
+    ):
+        read_table(path)
+
+
+def test_read_table_notes_cells_that_could_be_rows(tmp_path: Path) -> None:
+    table = read_table(write(tmp_path / "t.csv", 'a,b\n1,"The dog\n2,The cat\n3,Rain"\n4,Wind\n'))
+    assert len(table.frame) == 2
+    assert table.notes == (
+        "1 cell holds several lines that could be rows of their own (from line 2); if they are, take the double quotes "
+        "around it away.",
+    )
+
+
+def test_read_table_keeps_cells_of_several_lines_and_quotes_inside_cells(tmp_path: Path) -> None:
+    cells = ['He said "no"\nand left', "one\n\ntwo", 'say "a,b"\nin full', "plain"]
+    path = tmp_path / "t.csv"
+    pd.DataFrame({"a": range(4), "b": cells, "c": "x"}).to_csv(path, index=False)
+    table = read_table(path)
+    assert table.frame["b"].tolist() == cells and table.notes == ()
+    loose = read_table(write(path, 'a,b\n"He" said,1\n6" nails,"2\n3" \n'))
+    assert loose.frame["a"].tolist() == ["He said", '6" nails'] and loose.notes == ()
+
+
 def test_read_table_executes_and_changes_nothing(tmp_path: Path) -> None:
     cells = ["=HYPERLINK('http://x')", "<script>alert(1)</script>", "+1+2", "@SUM(A1)", "007"]
     path = tmp_path / "t.csv"

@@ -127,7 +127,36 @@ def _read_delimited(text: str, path: Path) -> tuple[pd.DataFrame, tuple[str, ...
         raise DataError(_mend(str(error), separator, path)) from error
     if not isinstance(frame.index, pd.RangeIndex):
         raise DataError(f"{path.name} has more fields in its rows than in its header; name every column.")
-    return frame, notes
+    return frame, notes + _swallowed(text, separator, len(names), path)
+
+
+def _swallowed(text: str, separator: str, columns: int, path: Path) -> tuple[str, ...]:
+    """Returns a note where cells of several lines hold what looks like rows: a double quote may be missing.
+
+    Raises:
+        DataError: Behind the quote that closes such a cell there is text, so it is one that was to open another cell.
+    """
+    mark = re.escape(separator)
+    first, found, line, counted = 0, 0, 1, 0
+    for cell in re.finditer(rf'"(?<![^{mark}\n]")([^"]*(?:""[^"]*)*)"([^{mark}\n]*)', text):
+        if "\n" not in cell[1]:
+            continue
+        line, counted = line + text.count("\n", counted, cell.start()), cell.start()
+        if cell[2].strip():
+            last = line + cell[1].count("\n")
+            raise DataError(
+                f'{path.name}, line {line}: a cell opens with a double quote (") that is closed only in line {last}, before '
+                f'{shown(cell[2].strip())}; close it where the cell ends, or write a double quote inside a cell as "".'
+            )
+        if any(row.count(separator) >= columns - 1 for row in cell[1].split("\n")[1:] if row.strip()):
+            first, found = first or line, found + 1
+    if not found:
+        return ()
+    cells, them = ("1 cell holds", "it") if found == 1 else (f"{found:,} cells hold", "them")
+    return (
+        f"{cells} several lines that could be rows of their own (from line {first}); if they are, take the double quotes "
+        f"around {them} away.",
+    )
 
 
 def _header(text: str, separator: str, path: Path) -> list[str]:
