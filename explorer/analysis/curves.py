@@ -74,7 +74,7 @@ class CurveReader:
             if kind == "dev":
                 self._add("dev", step, event.get("spearman"))
             else:
-                self._add("loss", step, event.get("loss"))
+                self._add_losses(step, event)
                 self._add("learning_rate", step, event.get("learning_rate"))
 
     def curves(self) -> Curves:
@@ -101,6 +101,21 @@ class CurveReader:
             last = step if name == "dev" and kind == "step" else step - 1
             while points and points[-1][0] > last:
                 points.pop()
+
+    def _add_losses(self, step: int, event: Mapping[str, Any]) -> None:
+        """Takes the losses that a step tells of: means of blocks of steps, in older diaries that of the step alone."""
+        told = event.get("losses")
+        if not isinstance(told, list):
+            self._add("loss", step, event.get("loss"))
+            return
+        points = self._points["loss"]
+        for block in told:
+            if isinstance(block, list | tuple) and len(block) == 2 and isinstance(block[0], int):
+                while (
+                    points and points[-1][0] >= block[0] + self._offset
+                ):  # of steps that are done again after a resume
+                    points.pop()
+                self._add("loss", block[0] + self._offset, block[1])
 
     def _add(self, name: str, step: int, value: object) -> None:
         if isinstance(value, int | float) and isfinite(value):

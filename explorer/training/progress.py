@@ -21,6 +21,8 @@ from explorer.training.objectives import Stage
 # Called with a kind ("step", "dev", "warning", "checkpoint", "saving") and its facts.
 Report = Callable[..., None]
 SECONDS_BETWEEN_STEPS = 1.0
+# The loss is told as means of equally many steps, so that equal runs tell equal curves, however fast they went.
+MOST_LOSSES = 400
 
 
 def silent(kind: str, **facts: Any) -> None:
@@ -28,21 +30,40 @@ def silent(kind: str, **facts: Any) -> None:
 
 
 class Losses:
-    """The loss of the last step and those since it was last asked, as the trainer leaves them here."""
+    """The loss of the last step, as the trainer leaves it here."""
 
     def __init__(self) -> None:
         self.last = 0.0
-        self._since: list[float] = []
 
     def add(self, loss: float) -> None:
         """Takes the loss of one step."""
         self.last = loss
-        self._since.append(loss)
 
-    def mean(self) -> float:
-        """Returns the mean since the last call."""
-        since, self._since = self._since or [self.last], []
-        return sum(since) / len(since)
+
+class LossMeans:
+    """The means of a run's losses over blocks of steps; which block a step is in depends on its number alone.
+
+    Args:
+        steps: Of the whole run, which has at most MOST_LOSSES blocks.
+    """
+
+    def __init__(self, steps: int) -> None:
+        self._size = max(1, -(-steps // MOST_LOSSES))
+        self._block: list[float] = []
+        self._means: list[tuple[int, float]] = []
+
+    def add(self, step: int, loss: float, *, last: bool = False) -> None:
+        """Takes the loss of a step; the last one of a stage ends its block."""
+        self._block.append(loss)
+        if last or step % self._size == 0:
+            mean = sum(self._block) / len(self._block)
+            self._means.append((step, float(f"{mean:.5g}")))
+            self._block = []
+
+    def take(self) -> list[tuple[int, float]]:
+        """Returns (last step, mean) of the blocks that were finished since the last call."""
+        taken, self._means = self._means, []
+        return taken
 
 
 class Progress(TrainerCallback):
@@ -59,7 +80,8 @@ class Progress(TrainerCallback):
     def __init__(self, report: Report, stage: Stage, steps: int, losses: Losses, batch_size: int) -> None:
         self.report, self.stage, self.steps, self.losses = report, stage, steps, losses
         self._sentences = batch_size * stage.sentences_per_row
-        self._begun = self._last = self._told = 0.0
+        self._means = LossMeans(steps)
+        self._begun = self._last = self._told = self._resting = self._pause = 0.0
         self._first_step = self._last_step = 0
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
@@ -68,21 +90,25 @@ class Progress(TrainerCallback):
         self._first_step = self._last_step = state.global_step
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
-        """Reports the step if the last one reported was a second ago, or if it is the last."""
-        now = time.monotonic()
-        if now - self._told < SECONDS_BETWEEN_STEPS and state.global_step < state.max_steps:
-            return
+        """Reports the step if the last one reported was a second ago, or if it is the last; its loss counts in any case."""
+        now, ends = time.monotonic(), state.global_step >= state.max_steps
+        self._pause = now
         step = self.stage.done_before + state.global_step
-        pace = (state.global_step - self._first_step) / max(now - self._begun, 1e-9)
+        self._means.add(step, self.losses.last, last=ends)
+        if now - self._told < SECONDS_BETWEEN_STEPS and not ends:
+            return
+        done = state.global_step - self._first_step
+        pace = done / max(now - self._begun, 1e-9)
         self.report(
             "step",
             step=step,
             steps=self.steps,
             epoch=round(state.epoch or 0.0, 4),
             loss=self.losses.last,
-            mean_loss=self.losses.mean(),
+            losses=self._means.take(),
             learning_rate=kwargs["lr_scheduler"].get_last_lr()[0],
             sentences_per_second=self._sentences * (state.global_step - self._last_step) / max(now - self._last, 1e-9),
+            mean_sentences_per_second=self._sentences * done / max(now - self._begun - self._resting, 1e-9),
             memory_mb=memory_mb(),
             eta_seconds=(self.steps - step) / pace,
             stage=self.stage.name,
@@ -94,11 +120,19 @@ class Progress(TrainerCallback):
         """Reports dev; the time it took counts for no step."""
         figures = {name.removeprefix("eval_"): value for name, value in kwargs["metrics"].items()}
         self.dev(self.stage.done_before + state.global_step, figures)
-        self._last, self._last_step = time.monotonic(), state.global_step
+        self._rest()
+        self._last, self._last_step = self._pause, state.global_step
 
     def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         """Reports a checkpoint."""
         self.report("checkpoint", step=self.stage.done_before + state.global_step)
+        self._rest()
+
+    def _rest(self) -> None:
+        """Counts the time since a step, which went into evaluating and saving, as none of the steps'."""
+        now = time.monotonic()
+        self._resting += now - self._pause
+        self._pause = now
 
     def dev(self, step: int, figures: dict[str, float]) -> None:
         """Reports dev figures; what is undefined is None."""

@@ -79,3 +79,25 @@ def test_a_long_run_is_thinned_to_means() -> None:
     assert len(made.loss.steps) <= MOST_POINTS
     assert made.loss.steps[-1] == 2000
     assert made.loss.values[0] == pytest.approx(0.5, abs=0.1)
+
+
+def test_losses_told_together_are_spread_over_their_steps() -> None:
+    made = curves(step(3, 0.1, losses=[[1, 0.5], [2, 0.4], [3, None]]), step(4, 0.2, losses=[]))
+    assert made.loss == Line((1, 2), (0.5, 0.4))
+    assert made.learning_rate.steps == (3, 4)
+
+
+def test_losses_of_a_resumed_run_replace_those_of_the_same_steps() -> None:
+    made = curves(
+        step(2, 0.4, losses=[[1, 0.5], [2, 0.4]]),
+        dev(2, 0.3),
+        step(4, 0.3, losses=[[3, 0.35], [4, 0.3]]),
+        step(6, 0.2, losses=[[3, 0.33], [4, 0.31], [5, 0.3], [6, 0.2]]),
+    )
+    assert made.loss == Line((1, 2, 3, 4, 5, 6), (0.5, 0.4, 0.33, 0.31, 0.3, 0.2))
+    assert made.dev == Line((2,), (0.3,))
+
+
+@pytest.mark.parametrize("told", [None, "x", [1, 2], [["1", 0.5]], [[1]], [[1, 0.5, 2]]])
+def test_losses_that_are_no_pairs_are_passed_over(told: Any) -> None:
+    assert curves(step(1, 0.5, losses=told)).loss in (Line(), Line((1,), (0.5,)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,13 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
-from training_runs import run
+from training_runs import Events, run
 
+from explorer.analysis.curves import CurveReader, Line
 from explorer.errors import TrainingError
 from explorer.training.config import TrainConfig
+from explorer.training.evaluator import DevEvaluator
+from explorer.training.progress import LossMeans
 from explorer.training.trainers import EncoderTrainer
 
 
@@ -39,6 +43,51 @@ def test_steps_between_are_not_reported_but_the_last_is(
     monkeypatch.setattr("explorer.training.progress.SECONDS_BETWEEN_STEPS", 1e9)
     _, events = run(configure("sts"))
     assert [facts["step"] for facts in events.of("step")] == [10]
+
+
+def curve(events: Events) -> Line:
+    reader = CurveReader()
+    reader.feed({"kind": "step", **facts} for facts in events.of("step"))
+    return reader.curves().loss
+
+
+@pytest.mark.parametrize(("most", "at"), [(400, tuple(range(1, 11))), (4, (3, 6, 9, 10))])
+def test_the_loss_curve_is_the_same_however_often_steps_are_reported(
+    configure: Callable[..., TrainConfig], monkeypatch: pytest.MonkeyPatch, most: int, at: tuple[int, ...]
+) -> None:
+    monkeypatch.setattr("explorer.training.progress.MOST_LOSSES", most)
+    drawn = []
+    for name, seconds in (("seldom", 1e9), ("often", 0.0)):
+        monkeypatch.setattr("explorer.training.progress.SECONDS_BETWEEN_STEPS", seconds)
+        drawn.append(curve(run(configure("sts", name))[1]))
+    assert drawn[0] == drawn[1]
+    assert drawn[0].steps == at
+
+
+def test_losses_are_told_as_means_of_blocks() -> None:
+    means = LossMeans(801)  # blocks of three
+    for step in range(1, 5):
+        means.add(step, float(step))
+    assert means.take() == [(3, 2.0)]
+    assert means.take() == []
+    means.add(5, 1.123456789, last=True)
+    assert means.take() == [(5, 2.5617)]
+
+
+@pytest.mark.usefixtures("every_step")
+def test_the_mean_speed_leaves_out_what_evaluations_take(
+    configure: Callable[..., TrainConfig], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluated = DevEvaluator.__call__
+
+    def slow(self: DevEvaluator, *args: Any, **options: Any) -> dict[str, float]:
+        time.sleep(0.5)
+        return evaluated(self, *args, **options)
+
+    monkeypatch.setattr(DevEvaluator, "__call__", slow)
+    _, events = run(configure("sts"))
+    # Five evaluations of half a second; 80 sentences in them alone would be 32 a second.
+    assert events.of("step")[-1]["mean_sentences_per_second"] > 33
 
 
 def break_loss(patch: pytest.MonkeyPatch, value: float) -> None:
