@@ -42,6 +42,7 @@ class Atlas {
     else if (message.about === "text") this.say(message.text, true);
     if (message.kind === "refused" && message.about === "row") {
       this.noCosine = message.text;
+      this.data.colours = this.data.colours.filter((colour) => colour.id !== "cosine");
       this.refresh();
     }
     if (message.kind === "refused" || message.key !== this.data.key) return;

@@ -258,6 +258,14 @@ def check_file(browser: Browser, path: Path) -> None:
     assert " to " in f" {page.locator('.map-legend').inner_text()}".replace("\n", " ")
     assert page.evaluate("window.hacked") is None
     assert wrong == []
+    page.evaluate("scrollTo(0, 0)")
+    box = page.locator("h1").bounding_box()
+    assert box is not None and box["x"] >= 16 and box["y"] >= 20
+    legend = "[...document.querySelectorAll('.map-legend path')].map((path) => path.getAttribute('fill'))"
+    page.get_by_label("Colour by").select_option("Mood")
+    light = page.evaluate(legend)
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(f"(light) => String({legend}) !== String(light)", arg=light)
     context.close()
 
 
@@ -279,3 +287,136 @@ def test_the_tab_fits_a_narrow_screen(open_map: Callable[..., Page]) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     click_point(page, 0, page.evaluate(ALONE, 0))
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.fixture(scope="module")
+def page(address: str, maps: Maps, browser: Browser) -> Iterator[Page]:
+    """One page for all that follows, opened with an address that names maps which are gone and numbers that no control takes."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.set_default_timeout(PATIENCE)
+    page.goto(f"{address}?tab=map&seed=-1&min_dist=nan&k=x&maps=0123456789abcdef")
+    page.locator(".map-face canvas").first.wait_for()
+    page.first_words = status_says(page, "432 sentences")  # type: ignore[attr-defined]
+    page.wait_for_function("!location.search.includes('seed=-1')")
+    yield page
+    page.close()
+
+
+def name_of_focus(page: Page) -> str:
+    return str(page.evaluate("document.activeElement.dataset.name || document.activeElement.className"))
+
+
+def test_an_address_that_is_wrong_is_put_right(page: Page) -> None:
+    assert "put away meanwhile" in page.first_words  # type: ignore[attr-defined]
+    assert "seed=42" in page.url and "min_dist=0.1" in page.url and "0123456789abcdef" not in page.url
+
+
+def test_the_keyboard_stays_where_it_was(page: Page) -> None:
+    page.locator("[data-name=ring]").press("Space")
+    assert name_of_focus(page) == "ring"
+    first = page.locator(".map-legend button").first
+    name = first.get_attribute("data-name")
+    first.press("Enter")
+    assert name_of_focus(page) == name
+    page.locator(".map-clear").press("Enter")
+    assert name_of_focus(page) == "ring"
+    page.locator("[data-name='listed all']").press("Enter")
+    while page.locator("[data-name='step 1']").is_enabled():
+        page.locator("[data-name='step 1']").press("Enter")
+    assert name_of_focus(page) == "step -1"
+    page.get_by_label("Find words in the sentences").fill("dumplings")
+    page.locator("[data-name='mark found']").press("Enter")
+    assert name_of_focus(page) == "mark found"
+    page.locator(".map-tablebox tbody .map-sentence").first.press("Enter")
+    assert name_of_focus(page).startswith("row ")
+    page.locator(".map-near-list .map-sentence").first.press("Enter")
+    assert re.match("near |map-chosen", name_of_focus(page))
+
+
+def test_the_legend_follows_light_and_dark(page: Page) -> None:
+    legend = "String([...document.querySelectorAll('.map-legend path')].map((path) => path.getAttribute('fill')))"
+    ramp = "document.querySelector('.map-ramp').style.background"
+    for read, colour in ((legend, "Topic"), (ramp, "Length in words")):
+        page.get_by_label("Colour by").select_option(colour)
+        before = page.evaluate(read)
+        for same in ("!==", "==="):
+            page.evaluate("document.body.classList.toggle('dark')")
+            page.wait_for_function(f"(before) => {read} {same} before", arg=before, timeout=5_000)
+
+
+def test_a_question_asked_twice_is_answered_twice(page: Page) -> None:
+    said = page.locator(".map-typing [role=status]")
+    for text, words in (("A dog runs", "approximate"), ("", "is empty")):
+        for _ in range(2):
+            page.locator("#map-typed").fill(text)
+            page.get_by_role("button", name="Place it").click()
+            said.filter(has_text=words).wait_for(timeout=20_000)
+    page.locator("#map-typed").fill("A dog runs")
+    for _ in range(2):
+        page.get_by_role("button", name="Place it").click()
+        page.locator(".map-typed").nth(3).wait_for(timeout=20_000)
+        page.get_by_role("button", name="Clear").click()
+
+
+def test_why_there_is_no_cosine_stands_in_the_legend(page: Page) -> None:
+    click_point(page, 0, page.evaluate(ALONE, 0))
+    page.evaluate(
+        "(text) => { const { atlas } = document.querySelector('.atlas'); window.asked = atlas.ask; "
+        "atlas.ask = () => atlas.answer({ kind: 'refused', about: 'row', text }); }",
+        "They were put away.",
+    )
+    page.get_by_label("Colour by").select_option("Cosine to the chosen sentence")
+    page.locator(".map-legend", has_text="They were put away.").wait_for(timeout=5_000)
+    page.evaluate("document.querySelector('.atlas').atlas.ask = window.asked")
+    page.get_by_label("Colour by").select_option("Topic")
+
+
+def test_stop_ends_all_and_the_address_keeps_what_is_shown(page: Page) -> None:
+    before = page.url
+    page.locator("#map-settings > button").click()
+    page.get_by_label("Seed").fill(str(time.time_ns() % 2**32))
+    page.get_by_label("UMAP, some seconds").click()
+    draw = page.get_by_role("button", name="Draw the maps")
+    draw.click()
+    draw.click()
+    status_says(page, "UMAP|Waiting")
+    page.locator("#map-stop").click()
+    status_says(page, "Stopped")
+    page.wait_for_timeout(1_000)
+    assert "Stopped" in page.locator("#map-status").inner_text() and page.url == before
+    # Another choice replaces what runs, without waiting for its end.
+    draw.click()
+    status_says(page, "UMAP|Waiting")
+    page.get_by_label("Seed").fill("42")
+    page.get_by_label("PCA, at once").click()
+    said = status_says(page, "432 sentences|UMAP for .* of 500")
+    assert "432 sentences on 4 maps, read from the cache" in said
+    slider = page.locator("#map-k input[type=range]")
+    slider.press("ArrowRight")
+    slider.press("ArrowRight")
+    page.wait_for_function("location.search.includes('k=12')", timeout=20_000)
+    assert page.evaluate("document.activeElement.type") == "range"
+
+
+def test_a_file_taken_away_leaves_no_words(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "one.csv"
+    path.write_text("mood,text\ngood,the kite flies high\nbad,the kite falls down\n", encoding="utf-8")
+    upload(page, path)
+    page.locator("#map-file-said", has_text="2 different sentences in 2 rows").wait_for()
+    page.locator("#map-file button[aria-label='Clear'], #map-file button[aria-label*='emove']").first.click()
+    page.wait_for_function("!document.querySelector('#map-file-said').innerText.trim()", timeout=5_000)
+    assert page.locator("#map-column input").input_value() == ""
+
+
+def test_maps_of_ones_own_come_back_with_their_lines(page: Page) -> None:
+    page.get_by_label("Pasted lines").click()
+    lines = "A kite flies.\nA kite falls."
+    page.locator("#map-lines textarea").fill(lines)
+    page.get_by_role("button", name="Draw the maps").click()
+    status_says(page, "2 sentences on 4 maps")
+    page.wait_for_function("(key) => !location.search.includes(key)", arg=re.findall("maps=[^&]*", page.url)[0])
+    page.reload()
+    page.locator(".map-face canvas").first.wait_for()
+    status_says(page, "drawn before, of own sentences")
+    assert page.get_by_label("Pasted lines").is_checked()
+    assert page.locator("#map-lines textarea").input_value() == lines
