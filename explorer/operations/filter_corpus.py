@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-import zipfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -24,6 +23,7 @@ from explorer.data.texts import check_text
 from explorer.encoders.cnn_pooling import CNNPooling
 from explorer.encoders.encode import Precision, Progress, resolve_precision, word_pieces
 from explorer.encoders.hidden_states import cnn_layer, run_backbone
+from explorer.encoders.kept import read_kept
 from explorer.encoders.registry import Registry
 from explorer.errors import DataError, SettingError
 from explorer.paths import cache_folder
@@ -343,11 +343,7 @@ def _write(path: Path, layers: Sequence[LayerScan]) -> None:
 
 def _read(path: Path, head: CNNPooling) -> tuple[LayerScan, ...] | None:
     """Returns a cached scan; None where there is none or it cannot be read, so that it is made again."""
-    try:
-        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-            return tuple(_read_layer(file, number) for number in range(len(head.convolutions)))
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        return None
+    return read_kept(path, lambda file: tuple(_read_layer(file, number) for number in range(len(head.convolutions))))
 
 
 def _read_layer(file: Mapping[str, np.ndarray], number: int) -> LayerScan:

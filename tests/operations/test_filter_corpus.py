@@ -91,6 +91,16 @@ def test_a_damaged_cache_file_is_made_again(registry: Registry, cache: Path, dam
     assert scan_corpus(registry, "bert-cnn", CORPUS).from_cache
 
 
+def test_a_cache_file_whose_directory_is_damaged_is_made_again(registry: Registry, cache: Path) -> None:
+    scan_corpus(registry, "bert-cnn", CORPUS)
+    (file,) = cache.iterdir()
+    content = bytearray(file.read_bytes())
+    content[content.index(b"PK\x01\x02") + 6] ^= 0x81  # the version that is needed to unpack it
+    file.write_bytes(content)
+    assert not scan_corpus(registry, "bert-cnn", CORPUS).from_cache
+    assert scan_corpus(registry, "bert-cnn", CORPUS).from_cache
+
+
 def test_a_stopped_scan_leaves_nothing_behind(registry: Registry, cache: Path) -> None:
     def stop(done: int, total: int) -> None:
         raise KeyboardInterrupt
