@@ -28,6 +28,7 @@ _FACTS = (
     "loss",
     "learning_rate",
     "sentences_per_second",
+    "mean_sentences_per_second",
     "memory_mb",
     "eta_seconds",
     "stage",
@@ -86,8 +87,8 @@ class Summary:
         worked: Seconds that its earlier workers worked, until they ended or were last heard of.
         ended: When it finished, failed or was stopped.
         last: Time of the newest event.
-        latest: The facts of the newest step: step, steps, epoch, loss, learning_rate, sentences_per_second, memory_mb,
-            eta_seconds, stage.
+        latest: The facts of the newest step: step, steps, epoch, loss, learning_rate, sentences_per_second,
+            mean_sentences_per_second, memory_mb, eta_seconds, stage.
         checkpoint: Step of the newest checkpoint.
         dev_spearman: Best on dev so far, in [-1, 1]; of the newest stage. What it started from does not count.
         dev_stage: The stage that figure is of.

@@ -38,9 +38,10 @@ class Job:
         step: Steps done.
         steps: Steps in all.
         loss: Of the newest step told of.
-        dev_spearman: Best on dev so far, in [-1, 1].
+        dev_spearman: Best on dev so far, in [-1, 1]; of a finished job its encoder's, measured as it was saved.
         eta_seconds: Time left.
-        sentences_per_second: Speed.
+        sentences_per_second: Speed of the newest steps.
+        mean_sentences_per_second: Of all steps since its worker, or its stage, began; evaluations left out.
         memory_mb: Memory of the worker, on its device.
         stage: Of a job of several stages, the one it is in.
         checkpoint: Step of its newest checkpoint.
@@ -68,6 +69,7 @@ class Job:
     dev_spearman: float | None
     eta_seconds: float | None
     sentences_per_second: float | None
+    mean_sentences_per_second: float | None
     memory_mb: float | None
     stage: str | None
     checkpoint: int | None
@@ -163,6 +165,12 @@ def _read_config(path: Path) -> Mapping[str, Any] | None:
     return content if isinstance(content, dict) else None
 
 
+def _dev_score(summary: Summary) -> float | None:
+    """The saved encoder's, which is rounded to half precision and measured exactly, or else the best that was logged."""
+    saved = summary.scores.get("dev_spearman")
+    return saved if isinstance(saved, int | float) else summary.dev_spearman
+
+
 def _job(paths: JobPaths, summary: Summary, config: Mapping[str, Any] | None, held: bool) -> Job:
     state, reason = events.judge(summary, held, time.time())
     latest = summary.latest
@@ -182,9 +190,10 @@ def _job(paths: JobPaths, summary: Summary, config: Mapping[str, Any] | None, he
         step=latest.get("step"),
         steps=latest.get("steps"),
         loss=latest.get("loss"),
-        dev_spearman=summary.dev_spearman,
+        dev_spearman=_dev_score(summary),
         eta_seconds=latest.get("eta_seconds") if state is State.RUNNING else None,
         sentences_per_second=latest.get("sentences_per_second"),
+        mean_sentences_per_second=latest.get("mean_sentences_per_second"),
         memory_mb=latest.get("memory_mb"),
         stage=latest.get("stage"),
         checkpoint=summary.checkpoint,

@@ -253,8 +253,11 @@ def _numbers(job: Job) -> Html:
     span = took(job, time.time() // 10 * 10)
     rows = [
         ("Best dev Spearman × 100" if saved is None else "Dev Spearman × 100, as saved", spearman(dev_score(job))),
-        ("Loss, newest step told of", None if job.loss is None else f"{job.loss:.4f}"),
-        ("Sentences a second", None if job.sentences_per_second is None else f"{job.sentences_per_second:,.0f}"),
+        (
+            "Loss of the newest step" if job.alive else "Loss of the last step",
+            None if job.loss is None else f"{job.loss:.4f}",
+        ),
+        _speed(job),
         ("Memory of the run", memory),
         ("Took" if not job.alive else "So far", duration(None if span is None else max(0, span))),
         ("Last checkpoint", None if job.checkpoint is None else f"step {job.checkpoint:,}"),
@@ -263,6 +266,15 @@ def _numbers(job: Job) -> Html:
     ]
     cells = [tag("div", tag("dt", name), tag("dd", value)) for name, value in rows if value is not None]
     return tag("dl", *cells, cls="numbers")
+
+
+def _speed(job: Job) -> tuple[str, str | None]:
+    """The speed of the newest steps, or, once it has ended, the mean of all: the last steps say little of a run."""
+    name, value = "Sentences a second", job.sentences_per_second
+    if not job.alive:
+        stage = f" in stage {job.stage}" if job.config.get("objective") == "nli-sts" else ""
+        name, value = f"{name}, on average{stage}", job.mean_sentences_per_second
+    return name, None if value is None else f"{value:,.0f}"
 
 
 def _paper(key: str, title: str, *inner: Html) -> Html:
