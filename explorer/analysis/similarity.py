@@ -50,10 +50,14 @@ def reading(percentile_stsb: float | None, percentile_random: float | None) -> s
         percentile_stsb: Percentile among the STSb dev pairs, 0..100; None without a reference.
         percentile_random: Percentile among random pairs, 0..100; None without a reference.
     """
-    if percentile_stsb is None or percentile_random is None:
+    if percentile_random is None:
         return "No reference distribution for this encoder: the cosine alone says little."
     if percentile_random < 95:
         return "No clear relation: random sentences often score as high."
+    if percentile_stsb is None:
+        return (
+            "More than chance: few random sentences score as high. How close, no reference of related pairs says here."
+        )
     if percentile_stsb < 25:
         return "A weak relation: more than chance, less than most related pairs."
     if percentile_stsb < 50:

@@ -46,6 +46,8 @@ def test_percentile_of_quantiles_equals_the_share_below() -> None:
 
 def test_reading_never_speaks_without_a_reference() -> None:
     assert reading(None, None).startswith("No reference")
+    assert reading(None, 100.0).startswith("More than chance: few random sentences score as high")
+    assert reading(None, 50.0).startswith("No clear relation")
 
 
 def test_reading_rises_with_the_percentile() -> None:
