@@ -19,16 +19,17 @@ _PUBLISHED = "#7b838d"
 _FAMILIES: Mapping[str, tuple[str, Hue]] = {"bert": ("BERT", BLUE), "albert": ("ALBERT", ORANGE)}
 _SYMBOLS = {"": "circle", "/": "diamond", ".": "square"}
 _TEAL, _PURPLE, _ROSE, _OLIVE, _GREY = RUN_HUES
-# Colour and pattern of each part of a backbone; what belongs together has one colour.
-_PARTS: Mapping[str, tuple[str, str]] = {
-    "Word embeddings": (_TEAL.plain, ""),
-    "Position embeddings": (_TEAL.plain, "/"),
-    "Segment embeddings and norm": (_TEAL.plain, "."),
-    "Mapping E to H": (_OLIVE.plain, ""),
-    "Attention": (_PURPLE.plain, ""),
-    "Feed-forward": (_ROSE.plain, ""),
-    "Pooler": (_GREY.plain, ""),
-    "Sentence layer": (_GREY.plain, "/"),
+_DARK_LINES, _LIGHT_LINES = "#1f2328", "#ffffff"
+# Colour, pattern and the pattern's colour of each part of a backbone; what belongs together has one hue, in other shades.
+_PARTS: Mapping[str, tuple[str, str, str]] = {
+    "Word embeddings": (_TEAL.plain, "", _LIGHT_LINES),
+    "Position embeddings": (_TEAL.strong_dark, "/", _DARK_LINES),
+    "Segment embeddings and norm": (_TEAL.strong, ".", _LIGHT_LINES),
+    "Mapping E to H": (_OLIVE.plain, "", _LIGHT_LINES),
+    "Attention": (_PURPLE.plain, "", _LIGHT_LINES),
+    "Feed-forward": (_ROSE.plain, "", _LIGHT_LINES),
+    "Pooler": (_GREY.plain, "", _LIGHT_LINES),
+    "Sentence layer": (_GREY.strong_dark, "x", _DARK_LINES),
 }
 
 
@@ -151,7 +152,7 @@ def anatomy_figure(models: Mapping[str, Anatomy], *, shares: bool = False) -> go
     figure = go.Figure()
     names = [escape(name) for name in models]
     units = [anatomy.total / 100 if shares else 1e6 for anatomy in models.values()]
-    for part, (colour, pattern) in _PARTS.items():
+    for part, (colour, pattern, lines) in _PARTS.items():
         counts = [sum(p.parameters for p in anatomy.parts if p.name == part) for anatomy in models.values()]
         if not any(counts):
             continue
@@ -161,7 +162,7 @@ def anatomy_figure(models: Mapping[str, Anatomy], *, shares: bool = False) -> go
                 x=[value / unit for value, unit in zip(counts, units, strict=True)],
                 orientation="h",
                 name=part,
-                marker={"color": colour, "pattern": {"shape": pattern, "fgcolor": "#ffffff", "size": 5}},
+                marker={"color": colour, "pattern": {"shape": pattern, "fgcolor": lines, "size": 6}},
                 customdata=counts,
                 hovertemplate=f"%{{y}}<br>{part}: %{{customdata:,}}<extra></extra>",
             )
@@ -172,6 +173,7 @@ def anatomy_figure(models: Mapping[str, Anatomy], *, shares: bool = False) -> go
     return figure.update_layout(barmode="stack", legend_traceorder="normal")
 
 
+_INTERVAL, _NO_INTERVAL = ", with 95 % interval", ", as the card says (interval after Evaluate)"
 _TICKS = [3e6, 1e7, 3e7, 1e8, 2e8]
 _TICK_NAMES = ["3 M", "10 M", "30 M", "100 M", "200 M"]
 
@@ -198,7 +200,7 @@ def _our_gains(points: Sequence[GainPoint], family: str) -> go.Scatter:
         error_x=_error(values),
         mode="markers",
         marker={"size": 10, "color": hue.plain, "symbol": "circle"},
-        name=f"measured here, {name}, with 95 % interval",
+        name=f"measured here, {name}{_INTERVAL if any(point.low is not None for point in points) else _NO_INTERVAL}",
         customdata=[point.n for point in points],
         hovertemplate="%{y}, measured here<br>%{x:+.2f} (n = %{customdata:,})<extra></extra>",
     )

@@ -101,7 +101,9 @@ def filter_figure(values: ArrayLike, spans: Sequence[Span], pieces: Sequence[str
     fields = go.Bar(base=starts, x=lengths, y=rows, orientation="h", width=0.7, **common)
     figure.add_trace(fields, row=2, col=1)
     figure.update_yaxes(title_text="activation", row=1, col=1)
-    figure.update_yaxes(title_text="position", autorange="reversed", row=2, col=1, nticks=8)
+    every = max(1, -(-len(heights) // 8))
+    ticks = {"tickvals": list(rows[::every]), "range": [len(heights) - 0.5, -0.5]}
+    figure.update_yaxes(title_text="position", **ticks, row=2, col=1)
     _piece_axis(figure, pieces, row=2, col=1)
     return _finish(figure, height=330 + min(14 * len(heights), 300))
 
@@ -272,7 +274,7 @@ def _scale(limit: float, signed: bool, middle: float = 0.5, share: float = 1.0) 
         "colorscale": [list(stop) for stop in (DIVERGING if signed else SEQUENTIAL)],
         "cmin": -limit if signed else 0.0,
         "cmax": limit,
-        "colorbar": {"thickness": 8, "len": share, "y": middle, **ticks},
+        "colorbar": {"thickness": 8, "len": share, "y": middle, "ypad": 0, **ticks},
     }
 
 

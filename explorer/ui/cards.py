@@ -102,7 +102,7 @@ def _scale(cosine: float | None) -> Html:
 
 def _percentiles(score: PairScore | None) -> Html:
     rows = (
-        ("of STSb dev pairs", score.percentile_stsb if score else None, score.n_stsb if score else 0),
+        ("of related pairs, STSb dev", score.percentile_stsb if score else None, score.n_stsb if score else 0),
         ("of random pairs", score.percentile_random if score else None, score.n_random if score else 0),
     )
     return tag(

@@ -41,18 +41,27 @@ def build(page: Page) -> None:
     first = known[FIRST]
     gr.HTML(evaluate_text.heading("Where the parameters are"), **BARE)
     with gr.Row(elem_classes="controls"):
-        preset = gr.Dropdown(list(known), value=FIRST, label="Start from", min_width=170, elem_id="anatomy-preset")
+        preset = gr.Dropdown(
+            list(known),
+            value=FIRST,
+            label="Start from",
+            info="a known backbone",
+            min_width=170,
+            elem_id="anatomy-preset",
+        )
         numbers = [
-            gr.Number(value, label=label, precision=0, minimum=1, min_width=105)
-            for label, value in (
-                ("Vocabulary", first.vocabulary),
-                ("E", first.embedding),
-                ("H", first.hidden),
-                ("Layers", first.layers),
-                ("Intermediate", first.intermediate),
+            gr.Number(value, label=label, info=info, precision=0, minimum=1, min_width=105)
+            for label, info, value in (
+                ("Vocabulary", "word pieces", first.vocabulary),
+                ("E", "stored word vectors", first.embedding),
+                ("H", "vectors in the layers", first.hidden),
+                ("Layers", "one after another", first.layers),
+                ("Intermediate", "feed-forward size", first.intermediate),
             )
         ]
-        sharing = gr.Dropdown(SHARINGS, value=first.sharing, label="Layers share", min_width=130)
+        sharing = gr.Dropdown(
+            SHARINGS, value=first.sharing, label="Layers share", info="the same weights", min_width=130
+        )
     status = gr.HTML(elem_classes="status", **BARE)
     unit = gr.Radio(UNITS, value=UNITS[0], label="Bars in", elem_classes="narrow")
     figure = gr.Plot(elem_id="anatomy-plot", elem_classes="figure", show_label=False, container=False)

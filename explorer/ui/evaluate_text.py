@@ -84,8 +84,8 @@ PAPER = (
     "(their cards say which), so a difference says nothing against either.",
 )
 GAINS = (
-    "how much the CNN adds to average pooling on the same backbone: hollow grey marks are the paper's, filled ones ours with "
-    "the 95 % interval. Left of zero the CNN scores lower.",
+    "how much the CNN adds to average pooling on the same backbone: hollow grey marks are the paper's, filled ones ours, "
+    "once evaluated with the 95 % interval. Left of zero the CNN scores lower.",
     "whether the CNN helps other backbones or other tasks. The paper's marks have no interval, since one run of each encoder is "
     "published; its STSb mark is trained on STSb as ours are, the others on NLI and then STSb.",
 )

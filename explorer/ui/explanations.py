@@ -32,8 +32,9 @@ _MORE = (
     "encoders were trained on the STS Benchmark (STSb), where people gave pairs of sentences a score from 0, nothing in "
     "common, to 5, the same meaning.",
     "The two rows under “Higher than” place the cosine among pairs the same encoder has scored before: the pairs of STSb's "
-    "development set, most of which are related to some degree, and pairs of sentences drawn from it at random, most of which "
-    "are not. A score above nearly all random pairs, yet below most STSb pairs, means: related, but not close.",
+    "development set, called the related pairs here since most are related to some degree, and pairs of sentences drawn from "
+    "it at random, most of which are not. A score above nearly all random pairs, yet below most related pairs, means: related, "
+    "but not close.",
     "Word pieces are what an encoder really reads: frequent words whole, rare ones in parts (a part that continues a word "
     "begins with ##). [CLS] and [SEP] mark the ends and are not counted here.",
     "What one may not conclude: that a high score means the sentences say the same, or that one is true if the other is. "

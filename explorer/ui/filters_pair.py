@@ -1,4 +1,4 @@
-"""The section "What a filter matters": a pair's cosine without each filter in turn. Part of the tab Filters."""
+"""The section "Which filters matter": a pair's cosine without each filter in turn. Part of the tab Filters."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _HEADING = (
 def build(page: Page) -> None:
     """Places the section and wires it."""
     registry, example = page.registry, read_examples()[0]
-    gr.HTML(tag("div", tag("h2", "What a filter matters"), tag("p", _HEADING, cls="small"), cls="heading"), **BARE)
+    gr.HTML(tag("div", tag("h2", "Which filters matter"), tag("p", _HEADING, cls="small"), cls="heading"), **BARE)
     with gr.Row(elem_classes="typed"):
         first = _field("Sentence 1 of the pair", example.sentence1)
         second = _field("Sentence 2 of the pair", example.sentence2)

@@ -36,6 +36,8 @@ def test_gains_figure_has_a_panel_a_family_and_intervals() -> None:
     assert (ours.marker.color, ours_albert.marker.color) == (BLUE.plain, ORANGE.plain)
     assert published.marker.symbol == published_albert.marker.symbol == "diamond-open"
     assert [trace.showlegend for trace in (published, published_albert)] == [True, False]
+    assert "with 95 % interval" in ours.name
+    assert "with 95 % interval" not in ours_albert.name
 
 
 def test_score_figure_keeps_the_published_layer_apart() -> None:
@@ -53,5 +55,6 @@ def test_anatomy_figure_adds_up() -> None:
     for row, anatomy in enumerate(models.values()):
         assert sum(trace.customdata[row] for trace in figure.data) == anatomy.total
         assert sum(trace.x[row] for trace in figure.data) == pytest.approx(anatomy.total / 1e6)
+    assert len({trace.marker.color for trace in figure.data}) == len(figure.data)
     shares = anatomy_figure(models, shares=True)
     assert sum(trace.x[0] for trace in shares.data) == pytest.approx(100)

@@ -81,6 +81,15 @@ def test_filter_draws_values_and_fields() -> None:
     assert list(fields.x) == [2, 2, 1]
     assert bars.marker.color[0] != bars.marker.color[1]
     assert "special pieces alone" in bars.hovertext[2]
+    assert list(figure.layout.yaxis2.tickvals) == [0, 1, 2]
+    assert list(filter_figure([0.1] * 30, SPANS[0] * 10, PIECES * 10, layer=1).layout.yaxis2.tickvals) == [
+        *range(0, 30, 4)
+    ]
+
+
+def test_a_colour_bar_is_as_tall_as_its_panel_so_its_numbers_do_not_touch() -> None:
+    layout = both_layers().layout
+    assert layout.coloraxis.colorbar.ypad == layout.coloraxis2.colorbar.ypad == 0
 
 
 def test_cell_draws_inputs_weights_and_products() -> None:
