@@ -177,10 +177,15 @@ def seed_groups(jobs: Iterable[Job]) -> list[SeedGroup]:
     groups: dict[str, list[Job]] = {}
     for job in jobs:
         left_out = ("seed", "output", *LABELS)
-        same = {name: value for name, value in job.config.items() if name not in left_out}
+        same = {name: _as_float(value) for name, value in job.config.items() if name not in left_out}
         if job.config:
             groups.setdefault(repr(sorted(same.items())), []).append(job)
     return [_group(same) for same in groups.values() if len({job.config.get("seed") for job in same}) > 1]
+
+
+def _as_float(value: Any) -> Any:
+    """4 and 4.0 are the same setting; older runs have either in writing."""
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53 else value
 
 
 def rename(jobs: Jobs, id: str, new: str) -> Job:

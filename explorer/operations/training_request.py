@@ -89,6 +89,7 @@ def config_of(
         SettingError: A setting does not fit.
         DataError: The source has no such table.
     """
+    _check_kinds(request)
     unknown = [name for name in request.settings if name not in SETTINGS]
     if unknown:
         raise SettingError(f"Unknown setting {str(unknown[0])[:60]!r}; known are {', '.join(SETTINGS)}.")
@@ -109,8 +110,11 @@ def start_runs(jobs: Jobs, config: TrainConfig, request: Request, data: Path | N
         data: See config_of.
 
     Raises:
-        TrainingError: A name cannot be used or is taken, or nothing can be written.
+        TrainingError: A name cannot be used or is taken, there is no such device, or nothing can be written.
     """
+    from explorer.training.devices import check_device
+
+    check_device(config.device)
     if request.source == Source.UPLOAD:
         kept: dict[str, Any] = {
             name: str(keep_table(Path(path), jobs.runs_folder)) for name, path in _used(config, request)
@@ -182,6 +186,18 @@ def named_backbone(backbone: str, infos: Sequence[EncoderInfo]) -> str | None:
     return next((info.name for info in infos if backbone and backbone in (info.name, str(info.folder))), None)
 
 
+def _check_kinds(request: Request) -> None:
+    """Callers of an endpoint send any type."""
+    for name in ("backbone", "pooling", "objective", "source", "name"):
+        value = getattr(request, name)
+        if not isinstance(value, str):
+            raise SettingError(f"{name} is {str(value)[:60]!r}; it must be a text.")
+    if not isinstance(request.seeds, int) or isinstance(request.seeds, bool):
+        raise SettingError(f"seeds is {str(request.seeds)[:60]!r}; it must be a whole number, 1 to {MOST_SEEDS}.")
+    if not isinstance(request.settings, Mapping):
+        raise SettingError(f"settings is {str(request.settings)[:60]!r}; it must be an object of names and values.")
+
+
 def _backbone(asked: str, infos: Sequence[EncoderInfo]) -> dict[str, str]:
     asked = asked.strip()
     if not asked:
@@ -191,9 +207,12 @@ def _backbone(asked: str, infos: Sequence[EncoderInfo]) -> dict[str, str]:
             origin = str(info.facts.get("backbone_origin") or "")
             since = f"The encoder {info.name} of this explorer, trained further. {origin}".strip()
             return {"backbone": str(info.folder), "backbone_label": info.backbone, "backbone_origin": since}
-    folder = Path(asked).expanduser()
-    if folder.is_dir():
-        return {"backbone": str(folder.resolve())}
+    try:
+        folder = Path(asked).expanduser()
+        if folder.is_dir():
+            return {"backbone": str(folder.resolve())}
+    except (OSError, RuntimeError, ValueError):  # too long for a name, the home of nobody, a NUL
+        pass
     if not is_repository_id(asked):
         raise SettingError(f"There is no folder {asked[:120]!r}, and a hub id is of the form owner/name; check it.")
     if not hub_allowed():
@@ -313,8 +332,13 @@ def count_rows(path: Path) -> int:
         except ArrowInvalid:
             return 0
     with path.open("rb") as file:
-        lines = sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
+        lines = sum(map(_line_ends, iter(lambda: file.read(1 << 20), b"")))
     return lines - (path.suffix.lower() != ".jsonl")
+
+
+def _line_ends(block: bytes) -> int:
+    """Line ends of whatever kind: LF, CR LF, or the CR alone of old tables; one cut between CR and LF may count twice."""
+    return block.count(b"\n") + block.count(b"\r") - block.count(b"\r\n")
 
 
 def _used(config: TrainConfig, request: Request) -> list[tuple[str, str]]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,8 @@ class Objective(StrEnum):
 
 JOINT = (Objective.STS, Objective.NLI, Objective.NLI_STS)
 POOLINGS = ("cls", "mean", "cnn")
+# Of seeds: what numpy's generator takes. Of all else that is counted: far more than anyone waits for.
+_MOST_SEED, _MOST = 2**32 - 1, 10**9
 
 
 @dataclass(frozen=True)
@@ -101,8 +105,9 @@ class TrainConfig:
     stop_on_plateau: bool = False
 
     def __post_init__(self) -> None:
-        """Refuses settings outside their range, or that do not go together, with a SettingError."""
+        """Refuses settings outside their range, or that do not go together, with a SettingError; 4 for a float is 4.0."""
         _check_kinds(self)
+        _check_sizes(self)
         for name in ("score_scale", "batch_size", "evaluations_per_epoch", "nli_epochs"):
             if not getattr(self, name) > 0:
                 raise SettingError(f"{name} is {getattr(self, name)}; it must be above 0.")
@@ -178,6 +183,23 @@ def _check_kinds(config: TrainConfig) -> None:
             raise SettingError(f"{setting.name} is {str(value)[:60]!r}; it must be of kind {kind}.")
 
 
+def _check_sizes(config: TrainConfig) -> None:
+    """Refuses numbers that no run can use, and makes floats of whole numbers, so that equal settings are equal in writing."""
+    for setting in fields(config):
+        value, kind = getattr(config, setting.name), str(setting.type)
+        if kind not in ("int", "float"):
+            continue
+        most = _MOST_SEED if setting.name == "seed" else _MOST
+        if abs(value) > most or not isfinite(value):
+            shown = (
+                f"{value:g}" if isinstance(value, float) else f"a number of {len(hex(value)) - 2} hexadecimal digits"
+            )
+            shown = str(value) if abs(value) < 10**20 and isinstance(value, int) else shown
+            raise SettingError(f"{setting.name} is {shown}; it must be a number up to {most:,}.")
+        if kind == "float":
+            object.__setattr__(config, setting.name, float(value))
+
+
 def _check_objective(config: TrainConfig) -> None:
     if config.objective not in list(Objective):
         raise SettingError(f"objective is {config.objective!r}; it must be one of {', '.join(Objective)}.")
@@ -192,7 +214,7 @@ def _check_objective(config: TrainConfig) -> None:
         raise SettingError("siamese is False; that goes with objective sts, nli or nli-sts and pooling cls or mean.")
     if config.objective == Objective.CROSS_ENCODER and config.epochs == 0:
         raise SettingError("epochs is 0; a cross-encoder that was not trained has nothing to say.")
-    several = all(part[:5] == "cuda:" and part[5:].isdecimal() for part in config.device.split(","))
+    several = all(re.fullmatch("cuda:[0-9]{1,3}", part) for part in config.device.split(","))
     if config.device not in ("auto", "cpu", "mps", "cuda") and not several:
         raise SettingError(
             f"device is {config.device!r}; it must be auto, cpu, mps, cuda, or cuda:<number> (several by commas)."

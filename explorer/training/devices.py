@@ -27,18 +27,31 @@ def one_device(name: str) -> str:
         return "cuda"  # the launcher has given each process its own
     if name == "auto":
         name = "cuda" if count else "cpu"
-    if name == "mps" and not torch.backends.mps.is_available():
-        raise TrainingError("device is 'mps', but this machine has no Apple GPU that torch can use; choose cpu.")
+    check_device(name)
     if not name.startswith("cuda"):
         return name
     number = int(name.partition(":")[2] or 0)
-    if not count:
-        raise TrainingError(f"device is {name!r}, but torch finds no CUDA GPU here; choose cpu.")
-    if number >= count > 1:
-        raise TrainingError(f"device is {name!r}, but the GPUs here are cuda:0 to cuda:{count - 1}.")
     chosen = f"cuda:{number if count > 1 else 0}"
     os.environ["ACCELERATE_TORCH_DEVICE"] = chosen  # accelerate would take the first
     return chosen
+
+
+def check_device(name: str) -> None:
+    """Refuses a device, or several by commas, that this machine has not; chooses none.
+
+    Raises:
+        TrainingError: There is no such device here.
+    """
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    for part in name.split(","):
+        if part == "mps" and not torch.backends.mps.is_available():
+            raise TrainingError("device is 'mps', but this machine has no Apple GPU that torch can use; choose cpu.")
+        if not part.startswith("cuda"):
+            continue
+        if not count:
+            raise TrainingError(f"device is {name!r}, but torch finds no CUDA GPU here; choose cpu.")
+        if int(part.partition(":")[2] or 0) >= count > 1:
+            raise TrainingError(f"device is {name!r}, but the GPUs here are cuda:0 to cuda:{count - 1}.")
 
 
 def keep_freed_memory() -> None:

@@ -150,7 +150,9 @@ class Run:
             trainer.add_callback(callback)
         if checkpoint:
             self._make_up(trainer, stage, checkpoint, progress)
-        if not self.stop.stopped:
+        if checkpoint and read_state(checkpoint).global_step >= stage.steps:
+            _bring_back(trainer, checkpoint)
+        elif not self.stop.stopped:
             trainer.train(resume_from_checkpoint=checkpoint)
         if stage.objective is Objective.NLI and self.config.siamese:
             head = {name.removeprefix("classifier."): w.cpu().clone() for name, w in own_layers(trainer.loss).items()}
@@ -220,6 +222,13 @@ def build_model(config: TrainConfig, device: str) -> SentenceTransformer | Cross
         # The backward pass of torch's fused attention is far slower than the plain one on a CPU in bf16.
         model.transformers_model.set_attn_implementation("eager")
     return model
+
+
+def _bring_back(trainer: Any, checkpoint: str) -> None:
+    """Takes what a checkpoint of the last step says for the training; the library would do one step more."""
+    trainer.state = read_state(checkpoint)
+    if trainer.state.best_model_checkpoint is not None:
+        trainer._load_best_model()
 
 
 def _check_best(best: float | None, measured: float) -> None:

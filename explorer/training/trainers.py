@@ -14,6 +14,7 @@ from sentence_transformers.cross_encoder import CrossEncoderTrainer
 from torch import Tensor, nn
 
 from explorer.errors import TrainingError
+from explorer.training.callback import last_checkpoint
 from explorer.training.objectives import own_layers
 from explorer.training.progress import Losses
 
@@ -51,10 +52,15 @@ class WholeCheckpoints:
             folder = Path(trainer.args.output_dir) / f"checkpoint-{trainer.state.global_step}"
             full = shutil.disk_usage(folder.parent).free < max(_LITTLE_ROOM, _size(folder))
             shutil.rmtree(folder, ignore_errors=True)
+            whole = last_checkpoint(folder.parent)
+            advice = (
+                "The one before it is whole; make room and resume."
+                if whole
+                else "It was the first; make room and resume, which starts again."
+            )
             reason = "the disk is full" if full else str(error).strip().splitlines()[0]
             raise TrainingError(
-                f"The checkpoint of step {trainer.state.global_step} could not be written: {reason}. The one before it is "
-                "whole; make room and resume."
+                f"The checkpoint of step {trainer.state.global_step} could not be written: {reason}. {advice}"
             ) from error
 
     def _load_from_checkpoint(self, checkpoint_path: str, *args: Any) -> None:

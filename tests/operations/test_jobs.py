@@ -215,3 +215,13 @@ def test_local_backbone_takes_folders_and_refuses_what_is_neither(tmp_path: Path
     for backbone in ("/nowhere", "no-such-thing", "a/b/c"):
         with pytest.raises(EncoderError, match="There is no folder"):
             local_backbone(backbone)
+
+
+def test_seeds_are_grouped_whether_a_whole_number_was_written_4_or_4_0(tmp_path: Path) -> None:
+    for seed, epochs in enumerate((4, 4.0)):
+        folder = tmp_path / f"run-{seed}"
+        folder.mkdir()
+        (folder / "config.json").write_text(json.dumps({"seed": seed, "epochs": epochs, "stop_on_nan": True}))
+        (folder / "events.jsonl").write_text(json.dumps({"time": 1.0, "kind": "queued"}) + "\n")
+    (group,) = seed_groups(Jobs(tmp_path).list())
+    assert sorted(group.seeds) == [0, 1]

@@ -219,3 +219,8 @@ def test_fine_tune_refuses_to_put_in_place_what_scores_otherwise(
     assert not (tmp_path / "runs" / "mine" / "modules.json").exists()
     fine_tune(config, resume=True)
     assert encoder_in(tmp_path).facts["best_step"] >= 1
+
+
+def test_a_figure_that_storing_has_changed_is_no_reason_to_resume() -> None:
+    with pytest.raises(TrainingError, match="resuming would end the same. Start a new run with a lower learning_rate"):
+        operation._check_same_score(-0.0289, -2.18, 240)

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from explorer.errors import DataError, SettingError, TrainingError
-from explorer.operations.training_request import Request, Source, config_of, drop_tables, keep_table, table_at_end
+from explorer.operations.training_request import (
+    Request,
+    Source,
+    config_of,
+    count_rows,
+    drop_tables,
+    keep_table,
+    table_at_end,
+)
 from explorer.paths import downloads_folder
 
 
@@ -73,7 +82,7 @@ def test_a_repeated_run_takes_its_own_tables(tmp_path: Path) -> None:
     assert (config.train, config.dev, config.nli) == ("a.tsv", "b.tsv", "")
 
 
-@pytest.mark.parametrize("backbone", ["bert-base-uncased", "/no/such/folder", "a/b/c"])
+@pytest.mark.parametrize("backbone", ["bert-base-uncased", "/no/such/folder", "a/b/c", "x" * 300, "~nosuch/x", "a\0b"])
 def test_what_is_neither_folder_nor_hub_id_is_refused_at_once(backbone: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "0")
     with pytest.raises(SettingError, match="There is no folder .* owner/name"):
@@ -90,3 +99,34 @@ def test_a_table_of_the_hub_that_is_here_already_needs_no_hub(tmp_path: Path, mo
     kept.parent.mkdir(parents=True)
     kept.touch()
     assert config_of(request, [], None).train == str(kept)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"seeds": "x"}, "seeds is 'x'; it must be a whole number"),
+        ({"seeds": None}, "seeds is 'None'"),
+        ({"seeds": 2.5}, "seeds is '2.5'"),
+        ({"settings": ["epochs"]}, "settings is .*; it must be an object"),
+        ({"settings": "epochs"}, "settings is 'epochs'"),
+        ({"backbone": 7}, "backbone is '7'; it must be a text"),
+        ({"objective": ["sts"]}, "objective is .*; it must be a text"),
+        ({"settings": {"epochs": 1e308}}, r"epochs is 1e\+308"),
+    ],
+)
+def test_what_is_of_another_kind_is_refused_in_a_sentence(tmp_path: Path, changes: dict[str, Any], words: str) -> None:
+    asked = {"backbone": str(tmp_path), "pooling": "mean", "objective": "sts", **changes}
+    with pytest.raises(SettingError, match=words):
+        config_of(Request(**asked), [], None)
+
+
+def test_whole_numbers_of_a_form_are_the_settings_they_stand_for(tmp_path: Path) -> None:
+    one, two = (config_of(Request(str(tmp_path), "mean", "sts", settings={"epochs": n}), [], None) for n in (4, 4.0))
+    assert repr(one) == repr(two)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_rows_are_counted_whatever_ends_them(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "table.csv"
+    path.write_bytes(("a,b,1" + end).encode() * 1001)
+    assert count_rows(path) == 1000

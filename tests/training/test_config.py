@@ -101,3 +101,26 @@ def test_suggested_settings_go_slower_with_albert() -> None:
 def test_suggested_settings_are_settings(objective: Objective) -> None:
     nli = {"nli": "nli.tsv"} if objective is Objective.NLI_STS else {}
     replace(CONFIG, objective=objective.value, **nli, **suggested_settings("albert", objective))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"seed": 2**32},
+        {"learning_rate": 10**400},
+        {"epochs": 1e308},
+        {"epochs": float("inf")},
+        {"max_steps": 10**30},
+        {"device": "cuda:٣"},
+        {"device": "cuda:1,cuda:²"},
+    ],
+)
+def test_what_no_run_can_use_is_refused_at_once(settings: dict[str, Any]) -> None:
+    with pytest.raises(SettingError, match=f"^{next(iter(settings))} is "):
+        replace(CONFIG, **settings)
+
+
+def test_equal_settings_are_equal_in_writing() -> None:
+    whole, broken = (replace(CONFIG, epochs=number(4), score_scale=number(5)) for number in (int, float))
+    assert json.dumps(asdict(whole)) == json.dumps(asdict(broken))
+    assert isinstance(whole.seed, int)

@@ -7,7 +7,7 @@ import torch
 
 from explorer.errors import TrainingError
 from explorer.paths import process_count
-from explorer.training.devices import one_device
+from explorer.training.devices import check_device, one_device
 
 
 def test_one_device_of_a_machine_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,3 +35,13 @@ def test_process_count_is_what_a_launcher_tells(monkeypatch: pytest.MonkeyPatch)
     assert process_count() == 1
     monkeypatch.setenv("WORLD_SIZE", "2")
     assert process_count() == 2
+
+
+@pytest.mark.parametrize("name", ["mps", "cuda", "cuda:7", "cuda:0,cuda:1"])
+def test_a_device_that_is_not_here_is_refused_without_choosing_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    with pytest.raises(TrainingError, match=f"device is {name!r}, but .* choose cpu"):
+        check_device(name)
+    check_device("cpu")
+    check_device("auto")

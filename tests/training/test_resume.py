@@ -241,3 +241,35 @@ def test_a_disk_that_is_full_leaves_the_checkpoint_before(
     _, after = run(config, resume=True)
     assert min(after.losses()) == 4
     assert after.losses().items() <= all_events.losses().items()
+
+
+@pytest.mark.usefixtures("every_step")
+@pytest.mark.parametrize(("objective", "max_steps"), [("sts", 7), ("nli-sts", 4), ("cross-encoder", 7)])
+def test_a_run_whose_steps_are_all_done_does_none_when_it_is_resumed(
+    configure: Callable[..., TrainConfig], objective: str, max_steps: int
+) -> None:
+    config = configure(objective, "done", max_steps=max_steps)
+    whole, all_events = run(config)  # its checkpoints lie there until it is saved
+    resumed, after = run(config, resume=True)
+    assert not after.losses() and not after.of("checkpoint")
+    assert max(all_events.losses()) == max_steps * (2 if objective == "nli-sts" else 1)
+    assert resumed.best_step == whole.best_step
+    assert resumed.dev_spearman == whole.dev_spearman
+    for (name, one), (_, other) in zip(
+        whole.encoder.state_dict().items(), resumed.encoder.state_dict().items(), strict=True
+    ):
+        assert torch.equal(one, other), name
+    assert (whole.nli_head is None) == (resumed.nli_head is None)
+    if whole.nli_head and resumed.nli_head:
+        assert torch.equal(whole.nli_head["weight"], resumed.nli_head["weight"])
+
+
+def test_a_disk_full_at_the_first_checkpoint_promises_none_before_it(
+    configure: Callable[..., TrainConfig], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: EncoderTrainer, folder: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(EncoderTrainer, "_save_rng_state", full)
+    with pytest.raises(TrainingError, match="It was the first; make room and resume, which starts again[.]"):
+        run(configure("nli", "full"))
