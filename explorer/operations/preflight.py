@@ -266,6 +266,7 @@ def _measure(config: TrainConfig, progress: Progress) -> dict[str, Any] | Check:
         asked, result, errors = (Path(folder) / name for name in ("config.json", "result.json", "errors"))
         asked.write_text(json.dumps(asdict(config)), encoding="utf-8")
         command = [sys.executable, "-m", "explorer.training.measure", str(asked), str(result)]
+        begun = time.time()
         with errors.open("wb") as told:
             process = subprocess.Popen(
                 command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=told
@@ -280,7 +281,10 @@ def _measure(config: TrainConfig, progress: Progress) -> dict[str, Any] | Check:
             lines = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines() or ["no word"]
             return Check("first steps", Level.ERROR, f"The first steps fail: {lines[-1][:300]}")
         found = json.loads(result.read_text(encoding="utf-8"))
-    return found["measurement"] if "measurement" in found else Check("first steps", Level.ERROR, found["error"])
+    if "measurement" not in found:
+        return Check("first steps", Level.ERROR, found["error"])
+    made: dict[str, Any] = found["measurement"]
+    return made | {"seconds": made["seconds"] + max(0.0, made["ready"] - begun)}
 
 
 def _ended(process: subprocess.Popen[bytes], progress: Progress) -> bool:
@@ -336,8 +340,9 @@ def _disk(found: dict[str, Any], runs: Path) -> Check:
 def _time(found: dict[str, Any]) -> Check:
     if not found["steps"]:
         return Check("time", Level.OK, "Nothing is trained: the encoder is scored and written as it is.")
+    rest = found["seconds"] - found["steps"] * found["seconds_per_step"]
     sentence = (
-        f"{found['steps']:,} steps will take {in_words(found['seconds'])} on {found['device']} "
-        f"({found['seconds_per_step']:.2f} seconds a step, evaluations added)."
+        f"{found['steps']:,} steps will take {in_words(found['seconds'])} on {found['device']}: "
+        f"{found['seconds_per_step']:.2f} seconds a step; starting, evaluating and saving take {in_words(rest)}."
     )
     return Check("time", Level.WARNING if found["seconds"] > _LONG_SECONDS else Level.OK, sentence)

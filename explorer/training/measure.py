@@ -39,6 +39,7 @@ _BUDGET_SECONDS = 20.0
 _DEV_PAIRS = 128
 _MOST_TEXTS = 20_000
 _TARGETS = ("score", "label")
+_SCORED_AS_SAVED = 2  # what was saved encodes dev for its figures, and once more for its percentiles
 _OPTIMISER = 2  # AdamW keeps two numbers a weight
 _CHECKPOINTS = 4  # the best, the newest, the one being written, and the finished encoder
 
@@ -50,7 +51,8 @@ class Measurement:
     Args:
         device: "cpu", "mps" or "cuda:<number>".
         steps: Of all stages.
-        seconds: The whole run, evaluations included; an estimate.
+        seconds: The whole run from the loaded model on, evaluations and saving included; an estimate.
+        ready: When the model was loaded, in seconds UTC; what came before it, every run needs too.
         seconds_per_step: Of an ordinary batch; the median of a few, of several stages the mean over all steps.
         memory_mb: Most memory held while a step was done on the longest batch: the GPU's, or the process's.
         memory_free_mb: What the device has free beside that.
@@ -65,6 +67,7 @@ class Measurement:
     device: str
     steps: int
     seconds: float
+    ready: float
     seconds_per_step: float
     memory_mb: float
     memory_free_mb: float
@@ -101,14 +104,18 @@ def measure(config: TrainConfig) -> Measurement:
     stages = plan(config)
     dev = read_graded(config.dev, config.score_scale, DEV)
     device = one_device(config.device)
+    begun = time.time()
     model = build_model(config, device)
-    steps, seconds, training = sum(stage.steps for stage in stages), 0.0, 0.0
+    ready = time.time()
+    steps, training = sum(stage.steps for stage in stages), 0.0
+    seconds = ready - begun  # what was saved is read back
     with tempfile.TemporaryDirectory(prefix="explorer-preflight-") as folder:
         for stage in stages:
             _steps(config, stage, model, device, _longest(stage, config.batch_size), _LONGEST_STEPS, folder)
             times = _steps(config, stage, model, device, _some(stage, config.batch_size), _ORDINARY_STEPS, folder)
             training += stage.steps * median(times)
             seconds += (stage.steps / stage.every + 2) * _seconds_of_dev(dev, model)
+        seconds += _SCORED_AS_SAVED * _seconds_of_dev(dev, model)
     parameters = sum(weights.numel() for weights in model.parameters() if weights.requires_grad)
     lengths = _pieces(model, [text for stage in stages for text in _texts(stage.rows)])
     most = model.max_seq_length or config.max_length
@@ -116,6 +123,7 @@ def measure(config: TrainConfig) -> Measurement:
         device=device,
         steps=steps,
         seconds=training + seconds,
+        ready=ready,
         seconds_per_step=training / max(1, steps),
         memory_mb=memory_mb(),
         memory_free_mb=_free_mb(device),
