@@ -8,13 +8,13 @@ import gradio as gr
 
 from explorer.errors import SettingError, TrainingError
 from explorer.jobs.job import Job
-from explorer.operations.training_request import Request, Source, free_name
+from explorer.operations.training_request import Request, Source
 from explorer.training.presets import CLASSROOM, preset, presets
 from explorer.ui import train_form
 from explorer.ui.errors import for_person, refuse
 from explorer.ui.train_allowed import where_allowed
 from explorer.ui.train_live import Bench
-from explorer.ui.train_start import begin
+from explorer.ui.train_start import begin, begin_next
 
 _SOURCES = (Source.SAMPLE, Source.DATA, Source.HUB)
 
@@ -70,6 +70,9 @@ def start_for_api(
     seeds: int,
 ) -> list[str]:
     """Starts runs; returns their ids. See the endpoint for the arguments."""
+    _check_texts(preset=named, backbone=backbone, pooling=pooling, objective=objective, source=source, name=name)
+    if settings is not None and not isinstance(settings, dict):
+        raise SettingError(f"settings is {str(settings)[:60]!r}; it must be an object of names and values.")
     infos = train_form.usable(bench.page)
     values = train_form.filled_from_preset(named, infos, bench.page.data is not None) if named else {}
     if named and preset(named) is None:
@@ -83,8 +86,6 @@ def start_for_api(
     if swapped:
         raise SettingError(f"{' '.join(swapped)} Name backbone and source to start it all the same.")
     base = train_form.request_of([values.get(field) for field in train_form.FIELDS])
-    if named == CLASSROOM and seeds == 1 and not name:
-        name = free_name(bench.watch.jobs, CLASSROOM)
     request = Request(
         backbone=backbone or base.backbone,
         pooling=pooling or (base.pooling if named else "mean"),
@@ -94,7 +95,16 @@ def start_for_api(
         seeds=seeds,
         settings={**base.settings, **(settings or {})},
     )
+    if named == CLASSROOM and seeds == 1 and not name:
+        return begin_next(bench, request, CLASSROOM)
     return begin(bench, request)
+
+
+def _check_texts(**given: Any) -> None:
+    """Callers send any type; nothing is what was not given."""
+    for name, value in given.items():
+        if value is not None and not isinstance(value, str):
+            raise SettingError(f"{name} is {str(value)[:60]!r}; it must be a text.")
 
 
 @for_person(refuse)

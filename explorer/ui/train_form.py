@@ -12,6 +12,7 @@ from typing import Any
 import gradio as gr
 
 from explorer.encoders.folder import EncoderInfo
+from explorer.errors import SettingError
 from explorer.operations.training_request import SETTINGS, Request, Source, named_backbone
 from explorer.paths import hub_allowed
 from explorer.training.config import TrainConfig, suggested_settings
@@ -160,12 +161,25 @@ def stand_ins(name: str, values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def filled_from_config(config: Mapping[str, Any], infos: Sequence[EncoderInfo]) -> dict[str, Any]:
-    """Returns the fields' values that repeat a run; its tables are taken from where it had them."""
+    """Returns the fields' values that repeat a run; its tables are taken from where it had them.
+
+    Raises:
+        SettingError: The form cannot hold one, as of a run by another version.
+    """
     known = named_backbone(str(config.get("backbone", "")), infos)
     backbone = {"backbone": known, "other": ""} if known else {"backbone": OTHER, "other": config.get("backbone", "")}
     values = {name: config[name] for name in (*SETTINGS, "pooling", "objective") if name in config}
+    _check_repeatable({"pooling": "mean", **values})
     same = {name: str(config[name]) for name in (*_UPLOADS, "test") if config.get(name)}
     return {**_DEFAULTS, **values, **backbone, "same": same, "name": "", "seeds": 1}
+
+
+def _check_repeatable(values: Mapping[str, Any]) -> None:
+    nli = {"nli": "nli"} if values.get("objective") == "nli-sts" else {}
+    try:
+        TrainConfig.from_mapping({**values, **nli, "backbone": "any", "train": "any", "dev": "any", "output": ""})
+    except SettingError as error:
+        raise SettingError(f"The run cannot be repeated as it was: {error}") from error
 
 
 def suggestions(backbone: str, objective: str, infos: Sequence[EncoderInfo]) -> dict[str, Any]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import gradio as gr
 
-from explorer.errors import SettingError
+from explorer.errors import SettingError, TrainingError
 from explorer.operations.training_request import (
     Progress,
     Request,
@@ -54,15 +55,35 @@ def begin(bench: Bench, request: Request, progress: Progress | None = None) -> l
         bench.watch.forget()
 
 
+def begin_next(bench: Bench, request: Request, stem: str) -> list[str]:
+    """Begins one run under the next free name, whoever else takes one at the same moment; returns its id in a list.
+
+    Args:
+        bench: Where.
+        request: What; its name is not used.
+        stem: The name without its number.
+
+    Raises:
+        SettingError, DataError, TrainingError, EncoderError: See `begin`.
+    """
+    while True:
+        name = free_name(bench.watch.jobs, stem)
+        try:
+            return begin(bench, replace(request, name=name))
+        except TrainingError:
+            if free_name(bench.watch.jobs, stem) == name:  # it was not for the name
+                raise
+
+
 @for_person(lambda text, *_: (message(text), gr.skip(), *_NOTHING))
 @where_allowed
 def classroom(bench: Bench) -> tuple[Any, ...]:
     """Starts the classroom preset; returns (status, inner tabs, live parts)."""
-    return _started(bench, begin(bench, classroom_request(bench)))
+    return _started(bench, begin_next(bench, classroom_request(bench), CLASSROOM))
 
 
 def classroom_request(bench: Bench) -> Request:
-    """Returns what the classroom preset asks for, under the next free name.
+    """Returns what the classroom preset asks for, under no name yet.
 
     Raises:
         SettingError: There is no encoder to start from.
@@ -70,7 +91,6 @@ def classroom_request(bench: Bench) -> Request:
     values = train_form.filled_from_preset(CLASSROOM, train_form.usable(bench.page), False)
     if "backbone" not in values:
         raise SettingError("No encoder is here to start from; put one into checkpoints/.")
-    values["name"] = free_name(bench.watch.jobs, CLASSROOM)
     return train_form.request_of([values.get(name) for name in train_form.FIELDS])
 
 
