@@ -110,3 +110,13 @@ def test_on_a_phone_a_wide_figure_follows_the_finger(address: str, phone: Page) 
     place = panel.bounding_box()
     swipe_left(phone, 200, place["y"] + place["height"] / 2)
     phone.wait_for_function("was => document.querySelector('#layers-plot').scrollLeft > was + 50", arg=before)
+
+
+def test_the_label_of_a_field_for_files_stands_above_its_icon(address: str, phone: Page) -> None:
+    phone.goto(f"{address}?tab=train")
+    phone.locator("#train-parts").get_by_role("tab", name="Your own").tap()
+    phone.locator("#train-source").get_by_text("Upload").tap()
+    field = phone.locator("#train-dev-file")
+    label = field.get_by_test_id("block-label").bounding_box()
+    assert label["y"] + label["height"] <= field.get_by_test_id("upload-icon").bounding_box()["y"]
+    assert max(phone.evaluate(PAGE_WIDTHS)) <= PHONE["width"]
