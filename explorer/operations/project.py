@@ -326,7 +326,8 @@ def _map(
             write_map(path, made)
         projection = put_back(made, order)
         report("trust", 0, 0)
-        neighbours = nearest_neighbours(vectors, k)
+        # Under half of the others: among nearly all of them no two encoders could differ.
+        neighbours = nearest_neighbours(vectors, min(k, max(1, (len(vectors) - 1) // 2)))
         trust = trust_map(vectors, projection.points, k, neighbours)
     except DataError as error:
         raise DataError(f"{info.name}: {error}") from error
@@ -379,8 +380,10 @@ def _notes(corpus: Cleaned, maps: Sequence[EncoderMap], k: int) -> tuple[str, ..
     if not fewest:
         notes.append("There is only one sentence with a direction, so there are no neighbours and nothing to compare.")
     elif fewest < k:
+        others = len(corpus.sentences) - 1
         notes.append(
-            f"Each sentence has only {fewest} other{'s' if fewest > 1 else ''}, so {fewest} instead of {k} are compared."
+            f"Each sentence has only {others} other{'s' if others > 1 else ''}, so the {fewest} nearest instead of {k} are "
+            "compared: of most of them every encoder would name the same."
         )
     if fewest and not believed:
         notes.append("Trust in a map can only be measured with at least three sentences.")

@@ -158,6 +158,13 @@ def test_project_answers_for_few_sentences(registry: Registry, n: int) -> None:
     assert all(np.isfinite(found.projection.points).all() for found in maps.encoders)
     assert any("UMAP needs 5" in note for note in maps.notes)
     assert any("instead of 10" in note or "only one sentence" in note for note in maps.notes)
+    assert {found.neighbours.k for found in maps.encoders} == {{1: 0, 2: 1, 3: 1, 4: 1}[n]}
+
+
+def test_few_sentences_are_compared_on_fewer_neighbours_than_all_others(registry: Registry) -> None:
+    maps = project(registry, CORPUS[:8], k=10, precision="float32")
+    assert {found.neighbours.k for found in maps.encoders} == {3}
+    assert any("only 7 others, so the 3 nearest instead of 10" in note for note in maps.notes)
 
 
 def test_project_names_the_encoder_whose_vectors_are_bad(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:

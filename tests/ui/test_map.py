@@ -103,7 +103,7 @@ def test_a_typed_sentence_and_a_row_are_answered(desk: MapDesk) -> None:
 
 
 def test_only_the_latest_maps_are_kept_in_memory(desk: MapDesk) -> None:
-    keys = [desk.make(Wanted(kind=LINES, text=TEXT, k=k))[0] for k in range(1, 10)]
+    keys = [desk.make(Wanted(kind=LINES, text=TEXT, seed=seed))[0] for seed in range(9)]
     assert not desk.has(keys[0]) and desk.has(keys[-1])
     with pytest.raises(SettingError, match="put away"):
         desk.find(keys[0])
