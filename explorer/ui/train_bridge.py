@@ -21,7 +21,7 @@ _SCRIPT = """
 const idle = %(idle)d;
 const viewer = Math.random().toString(36).slice(2);
 const kept = {};
-let last = 0, renamed = '', asking = false;
+let last = 0, renamed = '', asking = false, chosen = {job: '', at: 0};
 const part = (name) => document.querySelector('#train-' + name + ' [data-stamp]')?.dataset.stamp ?? '';
 const seen = () => ({
     viewer, job: document.querySelector('#train-job [data-job]')?.dataset.job
@@ -86,6 +86,13 @@ const ask = async (before) => {
     } catch {  // the server is away; the next look asks again
     } finally { asking = false; }
 };
+// Where a run is gone and another is shown in its place, the address names that one.
+const follow = () => {
+    const address = new URL(window.location.href).searchParams;
+    const named = address.get('job'), shown = document.querySelector('#train-job [data-job]')?.dataset.job;
+    if (shown === chosen.job || Date.now() - chosen.at > 10000) chosen = {job: '', at: 0};
+    if (named && shown && named !== shown && address.get('tab') === 'train' && !renamed && !chosen.job) remember(shown);
+};
 const look = () => {
     // The address follows a new name once the run has it.
     if (renamed && document.querySelector('#train-job [data-job]')?.dataset.job === renamed) {
@@ -95,6 +102,7 @@ const look = () => {
     const list = document.querySelector('#train-history');
     if (document.querySelector('#train-parts')?.offsetParent === null) { leave(); return; }
     if (!list || list.offsetParent === null || document.hidden) return;
+    follow();
     if (Date.now() - last < (Number(list.querySelector('[data-busy]')?.dataset.busy) || idle)) return;
     last = Date.now();
     if (part('history') && (!part('job') || (figure() && window.Plotly))) ask(seen()); else trigger('poll', seen());
@@ -111,7 +119,7 @@ document.addEventListener('click', (event) => {
     if (!button) return;
     const {train: what, job} = button.dataset;
     if (what === 'copy') { copy(button); return; }
-    if (what === 'choose') remember(job);
+    if (what === 'choose') { remember(job); chosen = {job, at: Date.now()}; }
     const text = button.parentElement.querySelector('[data-text]')?.value ?? '';
     renamed = what === 'rename' ? text.trim() : '';
     if (what === 'clone') { trigger('clone', {job}); return; }

@@ -1,0 +1,30 @@
+# ruff: noqa: F811
+"""The address of the tab Train names the run that is shown, also where the one it named is gone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.ui.test_train_allowed import folder, served  # noqa: F401 (a fixture)
+from tests.ui.train_helpers import finished
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+
+def test_the_address_follows_what_is_shown_in_the_place_of_a_run_that_is_gone(folder: Path, browser: Browser) -> None:
+    for name in ("older", "newer"):
+        finished(folder / "runs", name, 0.7)
+    with served(folder) as (address, _):
+        page = browser.new_page()
+        page.goto(f"{address}/?tab=train&job=gone", wait_until="commit")
+        page.locator("#train-job [data-job]").first.wait_for(timeout=60_000)
+        shown = page.locator("#train-job [data-job]").first.get_attribute("data-job")
+        page.wait_for_url(f"**job={shown}", timeout=30_000)
+        other = "older" if shown != "older" else "newer"
+        page.locator(f"[data-train=choose][data-job={other}]:visible").first.click()
+        page.locator(f"#train-job [data-job={other}]").first.wait_for(timeout=30_000)
+        page.wait_for_timeout(600)
+        assert page.url.endswith(f"job={other}")
+        page.close()
