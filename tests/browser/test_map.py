@@ -129,6 +129,7 @@ def test_a_click_marks_the_sentence_on_all_maps_and_lists_its_neighbours(
 
 def test_hover_and_lasso_and_box_are_linked(open_map: Callable[..., Page]) -> None:
     page = open_map()
+    page.locator(".map-face").first.scroll_into_view_if_needed()
     row = page.evaluate(ALONE, 0)
     x, y = page.evaluate(SPOT, [0, row])
     page.mouse.move(x, y)
@@ -387,10 +388,15 @@ def test_stop_ends_all_and_the_address_keeps_what_is_shown(page: Page) -> None:
     # Another choice replaces what runs, without waiting for its end.
     draw.click()
     status_says(page, "UMAP|Waiting")
+    page.evaluate("""() => {
+        const status = document.querySelector('#map-status');
+        window.said = [];
+        new MutationObserver(() => window.said.push(status.innerText)).observe(status, {childList: true, subtree: true});
+    }""")
     page.get_by_label("Seed").fill("42")
     page.get_by_label("PCA, at once").click()
-    said = status_says(page, "432 sentences|UMAP for .* of 500")
-    assert "432 sentences on 4 maps, read from the cache" in said
+    status_says(page, "432 sentences on 4 maps, read from the cache")
+    assert not [text for text in page.evaluate("window.said") if "laid out" in text]
     slider = page.locator("#map-k input[type=range]")
     slider.press("ArrowRight")
     slider.press("ArrowRight")
