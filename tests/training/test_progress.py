@@ -85,9 +85,10 @@ def test_the_mean_speed_leaves_out_what_evaluations_take(
         return evaluated(self, *args, **options)
 
     monkeypatch.setattr(DevEvaluator, "__call__", slow)
+    begun = time.monotonic()
     _, events = run(configure("sts"))
-    # Five evaluations of half a second; 80 sentences in them alone would be 32 a second.
-    assert events.of("step")[-1]["mean_sentences_per_second"] > 33
+    # 80 sentences in what is left of the time without five evaluations of half a second, on however slow a machine.
+    assert events.of("step")[-1]["mean_sentences_per_second"] >= 80 / (time.monotonic() - begun - 5 * 0.5)
 
 
 def break_loss(patch: pytest.MonkeyPatch, value: float) -> None:
