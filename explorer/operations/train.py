@@ -134,8 +134,8 @@ def _check_same_score(logged: float | None, saved: float | None, n: int) -> None
     if abs(saved / 100 - logged) > _ROUNDING + _SWAPPED_RANKS / n**2:
         raise TrainingError(
             f"The encoder as it was saved has a Spearman of {saved:.2f} on dev, but {100 * logged:.2f} was logged; nothing "
-            "was put in place and the checkpoints are kept. Storing the weights in 16 bits changed the order of the pairs, as it may where training went "
-            "astray; resuming would end the same. Start a new run with a lower learning_rate."
+            "was put in place and the checkpoints are kept. Storing the weights in 16 bits changed the order of the pairs, as "
+            "it may where training went astray; resuming would end the same. Start a new run with a lower learning_rate."
         )
 
 

@@ -269,8 +269,12 @@ def _check_same(config: TrainConfig, before: TrainConfig) -> None:
     names = [setting.name for setting in fields(config) if setting.name not in (*LABELS, "output")]
     changed = [name for name in names if getattr(config, name) != getattr(before, name)]
     if changed:
-        old, new = getattr(before, changed[0]), getattr(config, changed[0])
-        raise TrainingError(f"The run was started with {changed[0]} {old!r}, not {new!r}; resume it as it was started.")
+        old, new = (_written(getattr(one, changed[0])) for one in (before, config))
+        raise TrainingError(f"The run was started with {changed[0]} {old}, not {new}; resume it as it was started.")
+
+
+def _written(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else repr(value)
 
 
 def _arguments(config: TrainConfig, stage: Stage, folder: Path, device: str) -> dict[str, Any]:
