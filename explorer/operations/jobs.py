@@ -173,19 +173,28 @@ def submit_seeds(
 
 
 def seed_groups(jobs: Iterable[Job]) -> list[SeedGroup]:
-    """Returns the groups of jobs with two and more seeds that differ in their seed alone, the newest group first."""
+    """Returns the groups of jobs with two and more seeds that differ in their seed alone, the newest group first.
+
+    A job whose settings are damaged, so that its seed is no whole number, is in none.
+    """
     groups: dict[str, list[Job]] = {}
     for job in jobs:
         left_out = ("seed", "output", *LABELS)
         same = {name: _as_float(value) for name, value in job.config.items() if name not in left_out}
-        if job.config:
+        if job.config and _seed(job) is not None:
             groups.setdefault(repr(sorted(same.items())), []).append(job)
-    return [_group(same) for same in groups.values() if len({job.config.get("seed") for job in same}) > 1]
+    return [_group(same) for same in groups.values() if len({_seed(job) for job in same}) > 1]
 
 
 def _as_float(value: Any) -> Any:
     """4 and 4.0 are the same setting; older runs have either in writing."""
     return float(value) if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53 else value
+
+
+def _seed(job: Job) -> int | None:
+    """None for what is no whole number; a file that was changed by hand may hold anything."""
+    seed = _as_float(job.config.get("seed", 0))
+    return int(seed) if isinstance(seed, float) and seed.is_integer() else None
 
 
 def rename(jobs: Jobs, id: str, new: str) -> Job:
@@ -251,14 +260,14 @@ def _told(report: Callable[..., None]) -> Callable[[int, int], None]:
 
 
 def _group(same: Sequence[Job]) -> SeedGroup:
-    by_seed: dict[int, Job] = {}
+    by_seed: dict[int | None, Job] = {}
     for job in sorted(same, key=lambda job: (job.scores.get("dev_spearman") is not None, job.created or 0, job.id)):
-        by_seed[int(job.config.get("seed", 0))] = job
+        by_seed[_seed(job)] = job
     ordered = sorted(by_seed.values(), key=lambda job: (job.created or 0, job.id))
     figures = [100 * value for job in ordered if (value := job.scores.get("dev_spearman")) is not None]
     return SeedGroup(
         ids=tuple(job.id for job in ordered),
-        seeds=tuple(int(job.config.get("seed", 0)) for job in ordered),
+        seeds=tuple(seed for job in ordered if (seed := _seed(job)) is not None),
         finished=len(figures),
         mean=mean(figures) if figures else None,
         spread=stdev(figures) if len(figures) > 1 else None,

@@ -225,3 +225,16 @@ def test_seeds_are_grouped_whether_a_whole_number_was_written_4_or_4_0(tmp_path:
         (folder / "events.jsonl").write_text(json.dumps({"time": 1.0, "kind": "queued"}) + "\n")
     (group,) = seed_groups(Jobs(tmp_path).list())
     assert sorted(group.seeds) == [0, 1]
+
+
+@pytest.mark.parametrize("damaged", ["forty-two", None, [42], 1.5, float("nan"), True])
+def test_a_run_with_a_damaged_seed_is_listed_and_in_no_group(tmp_path: Path, damaged: object) -> None:
+    for number, seed in enumerate((damaged, 42, 43)):
+        folder = tmp_path / f"run-{number}"
+        folder.mkdir()
+        (folder / "config.json").write_text(json.dumps({"seed": seed, "epochs": 1}))
+        (folder / "events.jsonl").write_text(json.dumps({"time": 1.0 + number, "kind": "queued"}) + "\n")
+    jobs = Jobs(tmp_path).list()
+    assert sorted(job.id for job in jobs) == ["run-0", "run-1", "run-2"]
+    (group,) = seed_groups(jobs)
+    assert (group.ids, group.seeds) == (("run-1", "run-2"), (42, 43))
