@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.data.sts_tasks import TASKS, choose_tasks, read_task
+from explorer.data.sts_tasks import TASKS, choose_tasks, read_task, tasks_here
 from explorer.errors import DataError, SettingError
 
 
@@ -39,6 +39,17 @@ def test_read_task_gives_the_source_of_each_pair(tmp_path: Path) -> None:
     assert read_task(TASKS["sts12"], "test", tmp_path).parts == ["news", "forum"]
     with pytest.raises(DataError, match="No file at"):
         read_task(TASKS["sts13"], "test", tmp_path)
+
+
+def test_tasks_here_leaves_out_what_has_no_table_unless_nothing_has_one(tmp_path: Path) -> None:
+    asked = [TASKS[name] for name in ("stsb", "sts12", "sick-r")]
+    assert tasks_here(asked, "dev", tmp_path) == (asked, "")
+    (tmp_path / "stsb").mkdir()
+    (tmp_path / "stsb" / "dev.tsv").touch()
+    here, left_out = tasks_here(asked, "dev", tmp_path)
+    assert here == asked[:1]
+    assert left_out.endswith("has no such tables: sts12 (no dev split), sick-r (sick/dev.tsv).")
+    assert tasks_here(here, "dev", tmp_path) == (here, "")
 
 
 def test_gold_outside_the_tasks_scale_is_refused(tmp_path: Path) -> None:

@@ -84,18 +84,15 @@ def _evaluate(options: argparse.Namespace) -> None:
 
 def _tasks(options: argparse.Namespace) -> list[str]:
     """The tasks asked for; of all, those whose tables are in the data folder, and the others are told."""
-    from explorer.data.sts_tasks import ALL, TASKS
+    from explorer.data.sts_tasks import ALL, choose_tasks, tasks_here
 
     names = [name.strip() for name in options.tasks.split(",")]
     if ALL not in names or options.data is None:
         return names
-    files = {task.name: task.files[options.split] for task in TASKS.values() if options.split in task.files}
-    missing = [name for name, file in files.items() if not (options.data / file).is_file()]
-    if not missing or len(missing) == len(files):
-        return names
-    told = ", ".join(f"{name} ({files[name]})" for name in missing)
-    print(f"Left out, since {str(options.data)!r} has no such tables: {told}.", file=sys.stderr)
-    return [name for name in files if name not in missing]
+    here, left_out = tasks_here(choose_tasks(names, options.split), options.split, options.data)
+    if left_out:
+        print(left_out, file=sys.stderr)
+    return [task.name for task in here]
 
 
 def _cost(options: argparse.Namespace) -> None:

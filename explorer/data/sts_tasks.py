@@ -95,6 +95,23 @@ def choose_tasks(names: Sequence[str], split: str) -> list[Task]:
     return list(chosen.values())
 
 
+def tasks_here(tasks: Sequence[Task], split: str, data: Path) -> tuple[list[Task], str]:
+    """Returns those of several tasks whose table of a split is in a folder, and which others are left out, in words.
+
+    Where there is none of the tables nothing is left out, so that reading them says which file is missed.
+
+    Args:
+        tasks: What is asked for.
+        split: For instance "test".
+        data: The folder.
+    """
+    here = [task for task in tasks if split in task.files and (data / task.files[split]).is_file()]
+    if not here:
+        return list(tasks), ""
+    missing = [f"{task.name} ({task.files.get(split, f'no {split} split')})" for task in tasks if task not in here]
+    return here, f"Left out, since the data folder has no such tables: {', '.join(missing)}." if missing else ""
+
+
 def read_task(task: Task, split: str, data: Path) -> TaskTable:
     """Returns the pairs of one split.
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
+from explorer.data.sts_tasks import TASKS, tasks_here
 from explorer.encoders.cache import EmbeddingCache
 from explorer.encoders.folder import EncoderInfo
 from explorer.encoders.registry import Registry
@@ -43,7 +44,7 @@ class RunState:
 
     Args:
         phase: See Phase.
-        tasks: What was asked for.
+        tasks: What was asked for, without what is left out.
         split: Likewise.
         encoders: Likewise.
         label: What is being done.
@@ -54,6 +55,7 @@ class RunState:
         scores: Every score since the server started, the newest of each encoder, task, split and subset; some may be of weights
             that have gone: see `current`.
         message: Why it failed, or why some of the encoders did; empty otherwise.
+        left_out: Which tasks have no table here, in words; empty if none is missing.
         version: Rises with every new score.
     """
 
@@ -68,6 +70,7 @@ class RunState:
     seconds_left: float | None = None
     scores: tuple[AnyScore, ...] = ()
     message: str = ""
+    left_out: str = ""
     version: int = 0
 
     @property
@@ -113,21 +116,26 @@ class EvaluationRun:
             return replace(self._state, seconds=now - self._started, seconds_left=self._left(now))
 
     def start(self, encoders: Sequence[str], tasks: Sequence[str], split: str = "test") -> RunState:
-        """Starts an evaluation and returns at once.
+        """Starts an evaluation and returns at once; of several tasks, those without a table in the data folder are left out.
 
         Raises:
-            SettingError: There is no data folder, nothing is chosen, or another evaluation is under way.
+            SettingError: There is no data folder, nothing or an unknown task is chosen, or another evaluation is under way.
         """
         if self.data is None:
             raise SettingError("There is no folder of evaluation data; start with python app.py --data FOLDER.")
         if not encoders or not tasks:
             raise SettingError("Choose at least one encoder and one task.")
+        unknown = [task for task in tasks if task not in TASKS]
+        if unknown:
+            raise SettingError(f"Unknown task {unknown[0]!r}; the tasks are {', '.join(TASKS)}.")
         with self._lock:
             if self._state.active:
                 raise SettingError("An evaluation is under way; wait for it, or stop it first.")
             self._stop.clear()
             self._started, self._work_started = time.monotonic(), None
-            asked = RunState(Phase.RUNNING, tuple(tasks), split, tuple(encoders), "Reading the tables")
+            here, left_out = tasks_here([TASKS[task] for task in tasks], split, self.data)
+            names = tuple(task.name for task in here)
+            asked = RunState(Phase.RUNNING, names, split, tuple(encoders), "Reading the tables", left_out=left_out)
             self._state = replace(asked, scores=self._state.scores, version=self._state.version)
             self._thread = threading.Thread(target=self._work, args=(self._state, self.data), daemon=True)
             self._thread.start()

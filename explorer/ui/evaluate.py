@@ -15,7 +15,6 @@ import gradio as gr
 from explorer.analysis.sts import Aggregation
 from explorer.data.sts_tasks import TASKS
 from explorer.encoders.folder import ENCODER
-from explorer.errors import SettingError
 from explorer.operations.evaluation_run import EvaluationRun, Phase, RunState
 from explorer.ui import evaluate_anatomy, evaluate_cost, evaluate_own, evaluate_report, evaluate_sources, evaluate_text
 from explorer.ui import evaluate_views as views
@@ -23,7 +22,7 @@ from explorer.ui.cards import message, notice, working
 from explorer.ui.downloads import csv_button
 from explorer.ui.errors import for_person, refuse
 from explorer.ui.filters_text import caption
-from explorer.ui.html import Html
+from explorer.ui.html import Html, join, tag
 from explorer.ui.page import BARE, PRIVATE, Page, keep_choices
 
 if TYPE_CHECKING:
@@ -159,7 +158,8 @@ def say(state: RunState, no_data: bool = False) -> Html:
         lead = "Stopping after this batch" if state.phase is Phase.STOPPING else state.label
         count = f": {state.done:,} of {state.total:,} sentences" if state.total else ""
         left = "" if state.seconds_left is None else f", about {duration(state.seconds_left)} left"
-        return working(f"{lead}{count}{left}.", state.done, state.total)
+        bar = working(f"{lead}{count}{left}.", state.done, state.total)
+        return join(bar, tag("p", state.left_out, cls="small") if state.left_out else None)
     if state.phase is Phase.FAILED:
         return message(state.message)
     if state.phase is Phase.STOPPED:
@@ -167,7 +167,7 @@ def say(state: RunState, no_data: bool = False) -> Html:
     if state.phase is Phase.DONE:
         titles = ", ".join(TASKS[task].title for task in state.tasks)
         count = "1 encoder" if len(state.encoders) == 1 else f"{len(state.encoders)} encoders"
-        done = f"{titles} on {count}, done in {duration(state.seconds)}."
+        done = f"{titles} on {count}, done in {duration(state.seconds)}. {state.left_out}".rstrip()
         return message(f"{done} {state.message}") if state.message else notice(done)
     return notice(evaluate_text.NOTHING_YET)
 
@@ -187,13 +187,11 @@ def evaluate_for_api(
     from explorer.operations.reports import as_row
 
     if encoders or tasks:
-        unknown = [task for task in tasks or [] if task not in TASKS]
-        if unknown:
-            raise SettingError(f"Unknown task {unknown[0]!r}; the tasks are {', '.join(TASKS)}.")
         state = run.start([info.name for info in choose_encoders(run.registry, encoders)], tasks or ["stsb"], split)
     else:
         state = run.state()
-    facts = {"phase": state.phase.value, "done": state.done, "total": state.total, "message": state.message}
+    said = f"{state.left_out} {state.message}".strip()
+    facts = {"phase": state.phase.value, "done": state.done, "total": state.total, "message": said}
     return {**facts, "seconds_left": state.seconds_left, "scores": [as_row(score) for score in views.now(run).scores]}
 
 

@@ -91,6 +91,15 @@ def test_a_run_says_why_it_failed(run: EvaluationRun, folder: Path) -> None:
     assert "no encoder 'gpt'" in run.wait(30).message
 
 
+def test_tasks_without_a_table_are_left_out_and_told(run: EvaluationRun) -> None:
+    run.start(["bert-mean"], ["sts12", "stsb", "snli"])
+    state = run.wait(60)
+    assert (state.phase, state.tasks, scored(state)) == (Phase.DONE, ("stsb",), ["bert-mean"])
+    assert state.left_out.endswith("no such tables: sts12 (sts/sts12.tsv), snli (snli/test.tsv).")
+    run.start(["bert-mean"], ["stsb"])
+    assert run.wait(60).left_out == ""
+
+
 def test_a_damaged_encoder_does_not_keep_the_others_from_their_scores(run: EvaluationRun) -> None:
     run.start(["gpt", "bert-mean"], ["stsb"])
     state = run.wait(30)
