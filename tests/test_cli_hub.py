@@ -42,6 +42,23 @@ def test_encoders_add_obeys_an_environment_that_forbids_it(hub: LoopbackHub, hub
     assert hub.requests == []
 
 
+@pytest.mark.parametrize("command", [["score", "a dog", "a cat"], ["project"]])
+def test_a_command_says_that_the_hub_is_switched_off(hub: LoopbackHub, hub_encoder: str, command: list[str]) -> None:
+    result = run(hub, *command, "--encoders", hub_encoder, "--hub", HF_HUB_OFFLINE="1")
+    assert result.returncode == 2
+    assert result.stderr.startswith(f"error: {hub_encoder}: the Hugging Face hub is not asked")
+    assert len(result.stderr.splitlines()) == 1
+    assert hub.requests == []
+
+
+def test_score_downloads_a_named_encoder_where_the_hub_is_allowed(hub: LoopbackHub, hub_encoder: str) -> None:
+    for more in (["--hub"], []):
+        result = run(hub, "score", "a dog", "a cat", "--encoders", hub_encoder, "--json", *more)
+        assert [row["encoder"] for row in json.loads(result.stdout)] == ["tiny-lab--mean-encoder"], result.stderr
+        assert bool(hub.requests) == bool(more)
+        hub.requests.clear()
+
+
 @pytest.mark.parametrize("name", ["nobody/nothing", "../../etc", "x"])
 def test_encoders_add_says_in_a_sentence_what_is_wrong(
     hub: LoopbackHub, name: str, capsys: pytest.CaptureFixture[str]

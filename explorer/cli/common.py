@@ -76,6 +76,17 @@ def encoder_names(options: argparse.Namespace) -> list[str] | None:
     return [name.strip() for name in options.encoders.split(",") if name.strip()]
 
 
+def chosen_encoders(options: argparse.Namespace, found: Registry) -> list[str] | None:
+    """Returns the names that --encoders lists, those of a folder or a hub id added to the registry; None for all.
+
+    Raises:
+        EncoderError: A folder or a hub id cannot be used.
+    """
+    from explorer.operations.evaluation_sources import add_named
+
+    return add_named(found, encoder_names(options), bar("download", "B"))
+
+
 def command_line() -> str:
     """The command as it was typed, wrapped for reading."""
     return shlex.join(["python", "-m", "explorer", *sys.argv[1:]]).replace(" --", " \\\n  --")

@@ -7,7 +7,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from explorer.cli.common import add_encoders, add_json, add_precision, bar, command, encoder_names, print_rows, registry
+from explorer.cli.common import (
+    add_encoders,
+    add_json,
+    add_precision,
+    bar,
+    chosen_encoders,
+    command,
+    print_rows,
+    registry,
+)
 from explorer.errors import SettingError
 
 
@@ -61,7 +70,8 @@ def _encoders(options: argparse.Namespace) -> None:
 def _score(options: argparse.Namespace) -> None:
     from explorer.operations.score import score_pair
 
-    scores = score_pair(registry(options), options.sentence1, options.sentence2, encoder_names(options))
+    found = registry(options)
+    scores = score_pair(found, options.sentence1, options.sentence2, chosen_encoders(options, found))
     for note in dict.fromkeys(note for score in scores for note in score.notes):
         print(note, file=sys.stderr)
     columns = ("encoder", "cosine", "percentile_stsb", "percentile_random", "reading")

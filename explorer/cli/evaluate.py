@@ -8,7 +8,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from explorer.cli.common import add_encoders, add_json, add_precision, bar, command, encoder_names, print_rows, registry
+from explorer.cli.common import (
+    add_encoders,
+    add_json,
+    add_precision,
+    bar,
+    chosen_encoders,
+    command,
+    encoder_names,
+    print_rows,
+    registry,
+)
 from explorer.errors import SettingError
 
 _EVALUATE_COLUMNS = (
@@ -48,7 +58,7 @@ def add(commands: Any) -> None:
 def _evaluate(options: argparse.Namespace) -> None:
     from explorer.encoders.cache import EmbeddingCache
     from explorer.operations.evaluate import evaluate
-    from explorer.operations.evaluation_sources import add_named, stsb_from_hub
+    from explorer.operations.evaluation_sources import stsb_from_hub
     from explorer.operations.reports import as_row, flat_row, write_csv, write_markdown
     from explorer.operations.task_score import Subset
 
@@ -58,7 +68,7 @@ def _evaluate(options: argparse.Namespace) -> None:
         bars.setdefault(label, bar(label))(done, total)
 
     tasks, found = _tasks(options), registry(options)
-    names = add_named(found, encoder_names(options), bar("download", "B"))
+    names = chosen_encoders(options, found)
     scores = list(
         evaluate(
             found,
@@ -101,7 +111,7 @@ def _cost(options: argparse.Namespace) -> None:
     found = registry(options)
     measured = (
         measure_here(info) if options.here else measure(found, info.name)
-        for info in found.choose(encoder_names(options))
+        for info in found.choose(chosen_encoders(options, found))
     )
     print_rows([as_row(cost) for cost in measured], options.json)
 

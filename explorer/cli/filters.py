@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from explorer.cli.common import add_encoders, add_json, add_precision, bar, command, encoder_names, registry
+from explorer.cli.common import add_encoders, add_json, add_precision, bar, chosen_encoders, command, registry
 
 # Written out, since the modules that own these names load torch, which --help must not.
 VIEWS = ("layers", "fields", "filter", "cell", "rank", "likes", "ablate", "words", "weights", "align")
@@ -50,11 +50,12 @@ def _filters(options: argparse.Namespace) -> None:
     from explorer.data.texts import read_lines
     from explorer.operations.filter_report import FilterRequest, filter_report
 
+    found = registry(options)
     request = FilterRequest(
         view=options.view,
         sentence1=options.sentence1,
         sentence2=options.sentence2,
-        encoders=encoder_names(options),
+        encoders=chosen_encoders(options, found),
         layer=options.layer,
         filter=options.filter,
         position=options.position,
@@ -64,7 +65,7 @@ def _filters(options: argparse.Namespace) -> None:
         show=options.show,
         precision=options.precision,
     )
-    report = filter_report(registry(options), request, bar("scan"))
+    report = filter_report(found, request, bar("scan"))
     for note in report.notes:
         print(note, file=sys.stderr)
     if options.json:

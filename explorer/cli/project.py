@@ -16,8 +16,8 @@ from explorer.cli.common import (
     add_formats,
     add_precision,
     bar,
+    chosen_encoders,
     command,
-    encoder_names,
     print_rows,
     registry,
 )
@@ -72,7 +72,7 @@ def _project(options: argparse.Namespace) -> None:
     maps = project(
         found,
         _corpus(options),
-        encoders=encoder_names(options),
+        encoders=chosen_encoders(options, found),
         settings=MapSettings(
             Method(options.method), Metric(options.metric), options.n_neighbors, options.min_dist, options.seed
         ),

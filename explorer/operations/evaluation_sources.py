@@ -10,7 +10,7 @@ from pathlib import Path
 from explorer.data.hub import fetch_table
 from explorer.data.tables import read_pairs
 from explorer.encoders.folder import EncoderInfo, read_info
-from explorer.encoders.hub import fetch_model
+from explorer.encoders.hub import fetch_model, folder_name
 from explorer.encoders.registry import Registry
 from explorer.errors import EncoderError
 from explorer.hub import is_repository_id
@@ -38,6 +38,9 @@ def add_encoder(registry: Registry, asked: str, progress: Progress | None = None
     if not folder.is_dir():
         if not is_repository_id(text):
             raise EncoderError(f"There is no folder {text[:120]!r} here, and it is not an id of the hub (owner/name).")
+        for other in registry.scan()[0]:
+            if other.name == folder_name(text):
+                return other
         folder = fetch_model(text, progress=progress)
     info = read_info(folder.resolve())
     known = {other.folder.resolve() for other in registry.scan()[0]}
