@@ -193,11 +193,11 @@ def table_now(registry: Registry) -> Html:
 
 
 def note_on(first: str | None, second: str | None, examples: Sequence[Example]) -> Html:
-    """Returns what to look for in a sample pair, or how to score for any other."""
+    """Returns what to look for in a sample pair that is scored, or of any other that it is and how to go on."""
     for example in examples:
         if (example.sentence1, example.sentence2) == (first, second):
             return notice(example.note, example.kind)
-    return notice("Press Enter in a field, or the button, to score the pair.")
+    return notice("This pair is scored below. Change a sentence and press Enter, or the button, for another.")
 
 
 def _usable(registry: Registry, names: Sequence[str] | None) -> tuple[list[EncoderInfo], list[str]]:
