@@ -47,6 +47,13 @@ def test_project_json_is_one_object_an_encoder(root: Path, capsys: pytest.Captur
     assert "1 repeated" in printed.err
 
 
+def test_project_names_the_two_procrustes_distances_apart(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(root) == 0
+    heads = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("encoder ")]
+    assert ["procrustes_of_maps" in head for head in heads] == [True, False]
+    assert ["procrustes_of_vectors" in head for head in heads] == [False, True]
+
+
 def test_project_csv_is_one_row_a_point(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(root, "--csv", "--encoders", "bert-cnn") == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))

@@ -183,7 +183,7 @@ class Lists {
   }
 
   trust() {
-    const heads = [["Encoder"], ["Trustworthiness", `k = ${this.data.k}, 1 is best`, true], ["Neighbours kept", "share", true], ["Below 0.75", "points", true], ["Ringed", "points", true], ["Procrustes distance", `to ${this.data.encoders[0].name}`, true], ["Map", "seconds", true]];
+    const heads = [["Encoder"], ["Trustworthiness", `k = ${this.data.k}, 1 is best`, true], ["Neighbours kept", "share", true], ["Below 0.75", "points", true], ["Ringed", "points", true], ["Procrustes distance of the maps", `to ${this.data.encoders[0].name}`, true], ["Map", "seconds", true]];
     const rows = this.data.encoders.map((encoder, i) => [this.plate(i), fixed(encoder.trustworthiness, 3), fixed(encoder.kept, 3), String(encoder.suspects), String(encoder.ringed.length), i ? fixed(encoder.distance, 3) : "–", encoder.cached ? "kept from before" : fixed(encoder.seconds, 1)]);
     const text = this.data.words.trust.map((paragraph) => make("p", {}, paragraph));
     const more = make("details", { open: true }, make("summary", {}, this.data.words.more_title), ...this.data.words.more.map((paragraph) => make("p", {}, paragraph)));

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 # Written out, since the modules that own these names load numpy and scipy, which --help need not wait for.
 METHODS = ("pca", "umap")
 METRICS = ("cosine", "euclidean")
+# In json the two distances are told apart by where they stand; in tables for people by their names.
+_HEADS = {"procrustes_distance": "procrustes_of_maps", "procrustes": "procrustes_of_vectors"}
 
 
 def add(commands: Any) -> None:
@@ -98,11 +100,11 @@ def _print(options: argparse.Namespace, maps: Maps) -> None:
     if options.csv:
         print(write_csv(point_rows(maps)), end="")
         return
-    print_rows([summary_row(maps, number) for number in range(len(maps.encoders))], False)
-    for rows in (agreement_rows(maps), difference_rows(maps)):
+    summary = [summary_row(maps, number) for number in range(len(maps.encoders))]
+    for place, rows in enumerate((summary, agreement_rows(maps), difference_rows(maps))):
         if rows:
-            print()
-            print_rows(rows, False)
+            print("\n" if place else "", end="")
+            print_rows([{_HEADS.get(key, key): value for key, value in row.items()} for row in rows], False)
 
 
 def _corpus(options: argparse.Namespace) -> Cleaned:

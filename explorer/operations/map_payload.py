@@ -146,7 +146,7 @@ def _facts(maps: Maps, number: int) -> list[str]:
     if number:
         first = maps.encoders[0].encoder
         same = "not comparable" if found.distance is None else f"{found.distance:.2f}"
-        facts.append(f"Procrustes distance to {first} {same}")
+        facts.append(f"Procrustes distance of the maps, to {first}, {same}")
     elif len(maps.encoders) > 1:
         facts.append("the others are aligned to it")
     return facts
@@ -239,7 +239,7 @@ def _matrices(maps: Maps) -> list[Object]:
             (0, 1),
         ),
         (
-            "Procrustes distance",
+            "Procrustes distance of the vectors",
             "What is left after turning one table of vectors onto the other; here 0 is the same.",
             maps.procrustes,
             (0, 1),

@@ -53,7 +53,7 @@ def summary_row(maps: Maps, number: int) -> Row:
 
 
 def agreement_rows(maps: Maps) -> list[Row]:
-    """Returns one row a pair of encoders: overlap of neighbourhoods, CKA, rank correlation, Procrustes distance."""
+    """Returns one row a pair of encoders: overlap of neighbours, CKA, rank correlation, Procrustes distance of the vectors."""
     names = [found.encoder for found in maps.encoders]
     return [
         {"encoder": name, "other": other} | _agreement(maps, i)[other]

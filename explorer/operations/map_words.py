@@ -64,7 +64,8 @@ _PCA = (
 ALIGNED = (
     "All maps after the first are shifted, turned, mirrored and scaled onto the first, since a map has no "
     "direction of its own. The "
-    "Procrustes distance says how unlike they still are: 0 for the same shape, 1 for nothing in common."
+    "Procrustes distance of the maps says how unlike they still are: 0 for the same shape, 1 for nothing in common. That of "
+    "the vectors compares the encoders in the full space."
 )
 
 

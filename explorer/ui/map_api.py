@@ -101,7 +101,8 @@ def _agreement(desk: MapDesk) -> Callable[..., Any]:
     ) -> dict[str, Any]:
         """Returns how alike encoders see a corpus: a row a pair of encoders, and the sentences they differ on most.
 
-        Overlap of the k nearest sentences (Jaccard), linear CKA, Spearman correlation of all similarities, Procrustes distance.
+        Overlap of the k nearest sentences (Jaccard), linear CKA, Spearman correlation of all similarities, Procrustes
+        distance of the vectors.
         """
         from explorer.operations.map_report import agreement_rows, difference_rows
 

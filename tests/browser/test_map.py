@@ -104,6 +104,12 @@ def test_four_maps_are_there_within_three_seconds_of_work(open_map: Callable[...
     assert time.monotonic() - start < 3 * float(os.environ.get("EXPLORER_SLOWER", "2"))
 
 
+def test_the_two_procrustes_distances_have_names_of_their_own(open_map: Callable[..., Page]) -> None:
+    page = open_map()
+    page.locator("th", has_text="Procrustes distance of the maps").wait_for(state="attached")
+    page.get_by_text("Procrustes distance of the vectors", exact=True).wait_for(state="attached")
+
+
 def test_a_click_marks_the_sentence_on_all_maps_and_lists_its_neighbours(
     open_map: Callable[..., Page], maps: Maps
 ) -> None:

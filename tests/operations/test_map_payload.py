@@ -52,10 +52,11 @@ def test_payload_is_json_and_holds_the_maps(maps: Maps) -> None:
     assert (first["name"], first["css"], second["css"]) == ("bert-mean", "hue-blue", "")
     assert unpack(first["points"]).reshape(8, 2) == pytest.approx(maps.encoders[0].projection.points, abs=1e-6)
     assert np.array_equal(unpack(second["neighbours"]).reshape(8, 3), maps.encoders[1].neighbours.rows)
-    assert "Procrustes distance to bert-mean" in second["facts"][-1]
+    assert "Procrustes distance of the maps, to bert-mean" in second["facts"][-1]
     label = made["colours"][0]
     assert label["names"] == ["c", "d", "w", "b"] and unpack(label["codes"]).tolist() == [1, 1, 0, 0, 2, 2, 3, 255]
     assert {"length", "overlap", "kept", "cluster-bert-cnn"} <= {colour["id"] for colour in made["colours"]}
+    assert made["matrices"][-1]["title"] == "Procrustes distance of the vectors"
     assert made["matrices"][0]["values"][0][0] == pytest.approx(1)
     assert "vectors" not in first
 
