@@ -32,7 +32,8 @@ const seen = () => ({
 const remember = (job) => {
     const address = new URL(window.location.href);
     address.searchParams.set('tab', 'train');
-    address.searchParams.set('job', job);
+    if (job) address.searchParams.set('job', job);
+    else address.searchParams.delete('job');
     window.history.replaceState(window.history.state, '', address);
 };
 // Another tab was opened: its address is no longer this tab's.
@@ -86,12 +87,13 @@ const ask = async (before) => {
     } catch {  // the server is away; the next look asks again
     } finally { asking = false; }
 };
-// Where a run is gone and another is shown in its place, the address names that one.
+// Where a run is gone and another is shown in its place, the address names that one; where none is left, none.
 const follow = () => {
     const address = new URL(window.location.href).searchParams;
     const named = address.get('job'), shown = document.querySelector('#train-job [data-job]')?.dataset.job;
     if (shown === chosen.job || Date.now() - chosen.at > 10000) chosen = {job: '', at: 0};
-    if (named && shown && named !== shown && address.get('tab') === 'train' && !renamed && !chosen.job) remember(shown);
+    if (!named || named === shown || address.get('tab') !== 'train' || renamed || chosen.job) return;
+    if (shown || part('job')) remember(shown);
 };
 const look = () => {
     // The address follows a new name once the run has it.
