@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from explorer.analysis.ablation import Ablation
+from explorer.analysis.writing import MINUS
 from explorer.figures.theme import DIVERGING, TEMPLATE
 
 
@@ -33,7 +34,7 @@ def ablations_figure(ablations: Mapping[str, Ablation], show: int = 15) -> go.Fi
             y=[f"filter {number}" for number in order],
             orientation="h",
             customdata=[[name, a.layer, int(number)] for number in order],
-            text=[f"{a.changes[number]:+.4f}" for number in order],
+            text=[f"{a.changes[number]:+.4f}".replace("-", MINUS) for number in order],
             textposition="outside",
             marker={"color": [DIVERGING[1][1] if a.changes[number] < 0 else DIVERGING[3][1] for number in order]},
             hovertext=[f"filter {number}<br>cosine {a.cosine:.4f} becomes {a.cosines[number]:.4f}" for number in order],

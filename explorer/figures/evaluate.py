@@ -129,7 +129,8 @@ def score_figure(
             x=[point.parameters for point in published],
             y=[point.score for point in published],
             mode="markers+text",
-            text=[point.name for point in published],
+            # A no-break space keeps the name off its mark.
+            text=[f"\N{NO-BREAK SPACE}{point.name}" for point in published],
             textposition="middle right",
             cliponaxis=False,
             marker={"size": 11, "color": _PUBLISHED, "symbol": "diamond-open", "line": {"width": 2}},

@@ -17,11 +17,14 @@ from plotly.subplots import make_subplots
 
 from explorer.analysis.filters import CellArithmetic
 from explorer.analysis.receptive_fields import Span
-from explorer.figures.theme import DIVERGING, MONO, SEQUENTIAL, TEMPLATE, Identity
+from explorer.analysis.writing import MINUS
+from explorer.figures.theme import DIVERGING, SANS, SEQUENTIAL, TEMPLATE, Identity
 
 _BELOW, _ABOVE = DIVERGING[1][1], DIVERGING[3][1]
 # Pixels a filter: 128 of them stay on one screen.
 _FILTER_PIXELS, _LEAST_ROW = 3, 40
+# Word pieces that can be named along the whole picture; panels beside each other share them.
+_MOST_NAMES = 40
 
 
 def layers_figure(
@@ -68,7 +71,7 @@ def layers_figure(
             title = f"layer {number}" if column == 1 else None
             figure.update_yaxes(**ticks, title_text=title, row=row, col=column)
     for column, name in enumerate(encoders, start=1):
-        _piece_axis(figure, pieces[name], row=len(heights), col=column)
+        _piece_axis(figure, pieces[name], row=len(heights), col=column, most=_MOST_NAMES // len(encoders))
     figure.update_yaxes(autorange="reversed")
     return _finish(figure, height=sum(heights) + 30 * len(heights) + 130)
 
@@ -254,14 +257,14 @@ def _edges(layer: int, positions: int, length: int) -> NDArray[np.float64]:
     return np.minimum(np.arange(positions + 1) * 2**layer, length) - 0.5
 
 
-def _piece_axis(figure: go.Figure, pieces: Sequence[str], row: int, col: int) -> None:
+def _piece_axis(figure: go.Figure, pieces: Sequence[str], row: int, col: int, most: int = _MOST_NAMES) -> None:
     ends = [-0.5, len(pieces) - 0.5]
-    figure.update_xaxes(**_piece_ticks(pieces), range=ends, zeroline=False, row=row, col=col)
+    figure.update_xaxes(**_piece_ticks(pieces, most), range=ends, zeroline=False, row=row, col=col)
 
 
-def _piece_ticks(pieces: Sequence[str]) -> dict[str, Any]:
-    """Returns axis settings that name every word piece, or every n-th where there are more than forty."""
-    step = max(1, -(-len(pieces) // 40))
+def _piece_ticks(pieces: Sequence[str], most: int = _MOST_NAMES) -> dict[str, Any]:
+    """Returns axis settings that name every word piece, or every n-th where there are more than `most`."""
+    step = max(1, -(-len(pieces) // max(1, most)))
     places = list(range(0, len(pieces), step))
     return {"tickmode": "array", "tickvals": places, "ticktext": [_text(pieces[i]) for i in places], "tickangle": -45}
 
@@ -269,7 +272,8 @@ def _piece_ticks(pieces: Sequence[str]) -> dict[str, Any]:
 def _scale(limit: float, signed: bool, middle: float = 0.5, share: float = 1.0) -> dict[str, Any]:
     """Returns a colour axis, its bar `share` of the figure's height tall around `middle`."""
     ends = [-limit, 0.0, limit] if signed else [0.0, limit]
-    ticks = {"tickvals": ends, "ticktext": [f"{end:.2g}" for end in ends], "tickfont": {"family": MONO, "size": 10}}
+    texts = [f"{end:.2g}".replace("-", MINUS) for end in ends]
+    ticks = {"tickvals": ends, "ticktext": texts, "tickfont": {"family": SANS, "size": 11}}
     return {
         "colorscale": [list(stop) for stop in (DIVERGING if signed else SEQUENTIAL)],
         "cmin": -limit if signed else 0.0,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from explorer.errors import SettingError
 from explorer.figures.theme import identities
 from explorer.ui import evaluate_tables as tables
 from explorer.ui import evaluate_text
@@ -107,6 +108,6 @@ def _work(page: Page, path: Path, rows: int, progress: Callable[[int, int], None
 
 
 def _frame(pairs: pd.DataFrame | None) -> pd.DataFrame:
-    import pandas as pd
-
-    return pairs if pairs is not None else pd.DataFrame(columns=["sentence1", "sentence2", "score"])
+    if pairs is None:
+        raise SettingError("No table is scored yet; choose a file, or use the example.")
+    return pairs

@@ -12,7 +12,7 @@ from explorer.operations.contamination import in_words
 from explorer.operations.task_score import LabelScore
 from explorer.ui import words
 from explorer.ui.cards import name_plate
-from explorer.ui.data_table import Column, data_table
+from explorer.ui.data_table import Column, data_table, decimals
 from explorer.ui.html import Html, join, tag
 
 if TYPE_CHECKING:
@@ -122,11 +122,14 @@ def pair_list(pairs: pd.DataFrame, what: str) -> Html:
         Column("Gold", number=True),
         *(Column(name, "its score" if name.endswith(_CROSSED) else "cosine", number=True) for name in names),
     ]
+    shown_pairs = pairs.head(_MOST_PAIRS)
+    # As many decimals as the longest score has, so that the column lines up.
+    places = max(len(f"{score:g}".partition(".")[2]) for score in shown_pairs["score"])
     rows = [
-        [row["sentence1"], row["sentence2"], f"{row['score']:g}", *(_cosine(row[name]) for name in names)]
-        for row in pairs.head(_MOST_PAIRS).to_dict("records")
+        [row["sentence1"], row["sentence2"], decimals(row["score"], places), *(_cosine(row[name]) for name in names)]
+        for row in shown_pairs.to_dict("records")
     ]
-    table = data_table([Column("Sentence 1"), Column("Sentence 2"), *numbers], rows, what)
+    table = tag("div", data_table([Column("Sentence 1"), Column("Sentence 2"), *numbers], rows, what), cls="pairs")
     shown = f"The first {_MOST_PAIRS} of {len(pairs):,} {what}; the CSV has all." if len(pairs) > _MOST_PAIRS else ""
     return join(table, tag("p", shown, cls="small") if shown else None)
 

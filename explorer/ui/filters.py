@@ -252,7 +252,7 @@ def _with_layers(shown: Shown, views: dict[str, Any]) -> Shown:
         signed=first.summary in ("mean", "dimension"),
     )
     notes = list(dict.fromkeys(f"{name}: {note}" for name, view in views.items() for note in view.notes))
-    return shown._replace(layers_plot=figure, layers_text=layers_caption(_sentence_case(first.meaning), notes))
+    return shown._replace(layers_plot=figure, layers_text=layers_caption(first.meaning, notes))
 
 
 def _with_filter(shown: Shown, registry: Registry, choice: Choice) -> Shown:
@@ -260,7 +260,6 @@ def _with_filter(shown: Shown, registry: Registry, choice: Choice) -> Shown:
     from explorer.operations.filters import look_at_filter
 
     view = look_at_filter(registry, *_place(choice), choice.summary, choice.dimension)
-    view = replace(view, meaning=_sentence_case(view.meaning))
     figure = filter_figure(view.values, view.spans, view.pieces.pieces, view.layer)
     return shown._replace(filter_plot=figure, filter_text=filter_view(view))
 
@@ -304,10 +303,6 @@ def _place(choice: Choice) -> tuple[str, str | None, int, int]:
 def _new(typed: Any, value: Any) -> dict[str, Any]:
     """Returns the value only where it is not what the control shows already, so that typing is not disturbed."""
     return {} if typed == value else {"value": value}
-
-
-def _sentence_case(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _fields(names: list[str]) -> tuple[Any, ...]:

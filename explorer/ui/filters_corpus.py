@@ -58,7 +58,7 @@ def build(page: Page, choice: Sequence[Any], follow: dict[str, Any]) -> None:
         button = gr.Button(
             "Read the corpus", variant="primary", elem_id="read-corpus", elem_classes="go", scale=0, min_width=190
         )
-        stop = gr.Button("Stop", size="sm", elem_classes="pill", scale=0, min_width=80)
+        stop = gr.Button("Stop", visible=False, size="sm", elem_classes="pill", scale=0, min_width=80)
         upload = gr.UploadButton(
             "Upload a text file", file_types=[".txt"], size="sm", elem_classes="pill", scale=0, min_width=160
         )
@@ -72,8 +72,10 @@ def build(page: Page, choice: Sequence[Any], follow: dict[str, Any]) -> None:
 
     outputs = [status, found, plot, ranking, likes]
     read = partial(read_corpus, scans)
+    button.click(lambda: gr.Button(visible=True), None, stop, queue=False, **PRIVATE)
     running = button.click(read, [corpus, text, *inputs], outputs, **ON_MODEL, **PRIVATE)
-    stop.click(_stopped, None, status, cancels=[running], queue=False, **PRIVATE)
+    running.then(lambda: gr.Button(visible=False), None, stop, queue=False, **PRIVATE)
+    stop.click(_stopped, None, [status, stop], cancels=[running], queue=False, **PRIVATE)
     corpus.input(lambda kind: gr.Textbox(visible=kind == OWN), corpus, text, queue=False, **PRIVATE)
     upload.upload(read_upload, upload, [corpus, text], queue=False, **PRIVATE)
     number = choice[3]
@@ -262,5 +264,5 @@ def _likes_table(scans: Scans, kind: str, text: str | None, *controls: Any) -> p
     return likes_table(filter_likes(scans.registry, scan, controls[1], controls[2] or 0))
 
 
-def _stopped() -> Html:
-    return notice("Stopped. What was read so far is not kept.")
+def _stopped() -> tuple[Html, Any]:
+    return notice("Stopped. What was read so far is not kept."), gr.Button(visible=False)

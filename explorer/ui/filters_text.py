@@ -80,7 +80,7 @@ def filter_view(view: FilterOnSentence) -> Html:
         (str(t), decimals(float(value), 4), _piece_range(span), _character_range(span), _seen(span))
         for t, (value, span) in enumerate(zip(view.values, view.spans, strict=True))
     ]
-    return tag("div", words, data_table(columns, rows, "Receptive fields of the filter's positions"))
+    return tag("div", words, data_table(columns, rows, "Receptive fields of the filter's positions"), cls="fields")
 
 
 def cell_view(cell: Cell) -> Html:

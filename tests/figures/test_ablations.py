@@ -15,6 +15,7 @@ def test_ablations_show_the_largest_changes_first_on_one_scale() -> None:
     )
     bars = figure.data
     assert [list(trace.customdata[0]) for trace in bars] == [["bert-cnn", 2, 1], ["<b>", 2, 2]]
+    assert list(bars[0].text) == ["\N{MINUS SIGN}0.3000", "+0.2000", "+0.1000"]
     assert list(bars[0].x) == [-0.3, 0.2, 0.1]
     assert figure.layout.xaxis.range == figure.layout.xaxis2.range
     assert not [note for note in figure.layout.annotations if "<b>" in note.text]

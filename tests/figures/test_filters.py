@@ -125,6 +125,16 @@ def test_ranking_names_dead_and_saturated_filters() -> None:
     assert list(figure.data[0].text) == ["", "saturated", "dead"]
 
 
+def test_panels_beside_each_other_share_the_names_there_is_room_for() -> None:
+    spans = [[make_span(0, 2)] * 30]
+    named = []
+    for names in (["a"], ["a", "b"]):
+        maps, pieces = dict.fromkeys(names, [np.zeros((2, 30))]), dict.fromkeys(names, ["x"] * 30)
+        figure = layers_figure(maps, pieces, dict.fromkeys(names, spans), layer=1)
+        named.append(len(figure.layout.xaxis.ticktext))
+    assert named == [30, 15]
+
+
 def test_long_sentences_name_every_nth_piece_and_texts_are_shown_as_typed() -> None:
     many = ["<b>"] * 128
     figure = filter_figure(np.zeros(64), [make_span(0, 2)] * 64, many, layer=1)

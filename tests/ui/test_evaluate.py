@@ -21,6 +21,7 @@ from explorer.data.paper import read_table
 from explorer.encoders.cache import EmbeddingCache
 from explorer.encoders.folder import FACTS_FILE
 from explorer.encoders.registry import Registry
+from explorer.errors import SettingError
 from explorer.figures.theme import identities
 from explorer.operations.contamination import Contamination
 from explorer.operations.evaluation_run import EvaluationRun, Phase, RunState
@@ -305,6 +306,17 @@ def test_pair_list_says_when_it_is_cut() -> None:
     many = pd.DataFrame({"sentence1": ["a"] * 201, "sentence2": ["b"] * 201, "score": [1.0] * 201, "x": [0.5] * 201})
     assert "The first 200 of 201 pairs" in evaluate_tables.pair_list(many, "pairs")
     assert "There are no pairs." in evaluate_tables.pair_list(many[:0], "pairs")
+
+
+def test_gold_scores_line_up() -> None:
+    pairs = pd.DataFrame({"sentence1": ["a", "b"], "sentence2": ["c", "d"], "score": [2.0, 3.25]})
+    assert re.findall(r">(\d[.\d]*)</td>", evaluate_tables.pair_list(pairs, "pairs")) == ["2.00", "3.25"]
+    assert ">2</td>" in evaluate_tables.pair_list(pairs[:1], "pairs")
+
+
+def test_nothing_is_downloaded_before_a_table_is_scored() -> None:
+    with pytest.raises(SettingError, match="No table is scored yet"):
+        evaluate_own._frame(None)
 
 
 def test_the_report_holds_every_table_and_asks_no_other_host(run: EvaluationRun) -> None:

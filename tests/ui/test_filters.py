@@ -54,7 +54,7 @@ def test_all_layers_of_both_encoders_are_drawn_on_one_scale_a_layer(registry: Re
     assert len(shown.layers_plot.data) == 10
     axes = [trace.coloraxis for trace in shown.layers_plot.data]
     assert axes[0::2] == axes[1::2]
-    assert "The signed mean over the hidden dimensions" in shown.layers_text
+    assert "the signed mean over the hidden dimensions" in shown.layers_text
     assert (shown.at_layers.visible, shown.at_filter.visible) == (True, False)
 
 
