@@ -148,7 +148,7 @@ def _tables(facts: Mapping[str, Any]) -> dict[str, str]:
 def _find(name: str, digest: str, data: Path | None, others: Sequence[Path]) -> Known | str:
     """Returns the pairs of a table of this name and hash, or why they are not known."""
     named = [root / name for root in _roots(data) if (root / name).is_file()]
-    same = [path for path in (*named, *others) if path.is_file() and _digest(path) == digest]
+    same = [path for path in (*named, *others) if _is_same(path, digest)]
     if same:
         try:
             return _read(same[0])
@@ -177,6 +177,14 @@ def _named_in_settings(folder: Path) -> list[Path]:
 def _is_name(name: object) -> bool:
     """Whether a record's table is a path inside the data folder."""
     return isinstance(name, str) and bool(name) and not Path(name).is_absolute() and ".." not in Path(name).parts
+
+
+def _is_same(path: Path, digest: str) -> bool:
+    """Whether a file that may be read has this sha256; settings may name one in another person's folder."""
+    try:
+        return path.is_file() and _digest(path) == digest
+    except OSError:
+        return False
 
 
 def _digest(path: Path) -> str:

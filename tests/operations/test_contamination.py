@@ -97,6 +97,25 @@ def test_a_run_s_own_tables_are_found_where_its_settings_say(tmp_path: Path) -> 
     assert "mine.csv is not here" in training_of(first, None).unknown
 
 
+def test_a_table_that_may_not_be_read_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "theirs" / "mine.csv"
+    path.parent.mkdir()
+    path.write_text("sentence1,sentence2,score\na goat,a hen,1\n")
+    found = settled(tmp_path / "first", path, train=str(path))
+    for forbidden in ("is_file", "open"):
+        with monkeypatch.context() as patch:
+            original = getattr(Path, forbidden)
+
+            def refuse(self: Path, *args: Any, original: Any = original, **options: Any) -> Any:
+                if self == path:
+                    raise PermissionError(13, "Permission denied")
+                return original(self, *args, **options)
+
+            patch.setattr(Path, forbidden, refuse)
+            assert "mine.csv is not here" in training_of(found, None).unknown
+    assert not training_of(found, None).unknown
+
+
 def test_what_is_known_counts_also_where_another_table_is_unknown(tmp_path: Path) -> None:
     missing = tmp_path / "stsb" / "train.tsv"
     missing.parent.mkdir()
