@@ -5,7 +5,7 @@ Exact, never approximate; equal cosines go by row order. A zero vector has no di
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -16,6 +16,8 @@ from explorer.errors import DataError, SettingError
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
+# Called now and then within long work; raises where nobody waits for it any more.
+Look = Callable[[], None]
 # Cosines that agree to so many digits are equal; what is beyond is rounding.
 _DIGITS = 12
 # At most so many similarities are held at once, 64 MB.
@@ -94,12 +96,13 @@ def unit_rows(vectors: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     return scaled / np.where(lengths > 0, lengths, 1.0), largest[:, 0] > 0
 
 
-def nearest_neighbours(vectors: ArrayLike, k: int) -> Neighbours:
+def nearest_neighbours(vectors: ArrayLike, k: int, look: Look | None = None) -> Neighbours:
     """Returns each row's k nearest other rows by cosine.
 
     Args:
         vectors: (n, H) float.
         k: How many, at least 1; fewer are returned where fewer other rows have a direction.
+        look: See blocks.
 
     Raises:
         DataError: No rows, or values that are not finite.
@@ -116,7 +119,7 @@ def nearest_neighbours(vectors: ArrayLike, k: int) -> Neighbours:
     if len(distinct) == n:  # in the order of the rows then, which spares gathering columns
         distinct, columns = distinct[place], slice(None)
     kept = np.flatnonzero(sound) if k else np.zeros(0, dtype=np.int64)
-    for block in np.array_split(kept, blocks(n, len(kept))):
+    for block in blocks(kept, n, look):
         found = (units[block] @ distinct.T).round(_DIGITS)[:, columns]
         found[:, ~sound] = -np.inf
         found[np.arange(len(block)), block] = -np.inf
@@ -201,9 +204,18 @@ def check_k(k: int) -> None:
         raise SettingError(f"The number of neighbours is {k}; use a whole number from 1.")
 
 
-def blocks(n: int, rows: int) -> int:
-    """Returns in how many parts to go through `rows` rows of n similarities each."""
-    return max(1, -(-n * rows // _CELLS_A_BLOCK))
+def blocks(rows: Rows, n: int, look: Look | None = None) -> Iterator[Rows]:
+    """Yields rows of n similarities each in parts that fit into memory.
+
+    Args:
+        rows: (m,) int64.
+        n: Similarities of each.
+        look: Called before each part; what it raises ends the work.
+    """
+    for block in np.array_split(rows, max(1, -(-n * len(rows) // _CELLS_A_BLOCK))):
+        if look:
+            look()
+        yield block
 
 
 def highest(values: Floats, k: int) -> Rows:

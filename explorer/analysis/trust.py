@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from explorer.analysis.neighbours import (
+    Look,
     Neighbours,
     blocks,
     check_k,
@@ -47,7 +48,13 @@ class Trust:
     suspect: NDArray[np.bool_]
 
 
-def trust_map(vectors: ArrayLike, points: ArrayLike, k: int = 10, nearest: Neighbours | None = None) -> Trust:
+def trust_map(
+    vectors: ArrayLike,
+    points: ArrayLike,
+    k: int = 10,
+    nearest: Neighbours | None = None,
+    look: Look | None = None,
+) -> Trust:
     """Returns how far a map can be believed. Equal distances share the best rank; equal points go by row order.
 
     Args:
@@ -55,6 +62,7 @@ def trust_map(vectors: ArrayLike, points: ArrayLike, k: int = 10, nearest: Neigh
         points: (n, 2) float; points that are nan are left out.
         k: Neighbours to look at, at least 1.
         nearest: The vectors' nearest neighbours, at least k of them, if they are known already.
+        look: See neighbours.blocks.
 
     Raises:
         DataError: Not as many points as vectors, or values that are not finite.
@@ -73,22 +81,22 @@ def trust_map(vectors: ArrayLike, points: ArrayLike, k: int = 10, nearest: Neigh
     trust, kept = np.full(len(table), np.nan), np.full(len(table), np.nan)
     if k < 1:
         return Trust(0, float("nan"), float("nan"), trust, kept, np.zeros(len(table), dtype=bool))
-    beside = nearest_on_map(places[rows], k)
-    beyond = np.maximum(_ranks(units[rows], beside) - k, 0).sum(axis=1)
+    beside = nearest_on_map(places[rows], k, look)
+    beyond = np.maximum(_ranks(units[rows], beside, look) - k, 0).sum(axis=1)
     trust[rows] = 1.0 - 2.0 * beyond / (k * (2 * n - 3 * k - 1))
     if nearest is None or nearest.k < k or n < len(table):
-        nearest = nearest_neighbours(table[rows], k)
+        nearest = nearest_neighbours(table[rows], k, look)
     kept[rows] = shared_neighbours(nearest.rows[:, :k], beside) / k
     suspect = np.nan_to_num(trust, nan=1.0) < SUSPECT_BELOW
     return Trust(k, float(trust[rows].mean()), float(kept[rows].mean()), trust, kept, suspect)
 
 
-def nearest_on_map(points: ArrayLike, k: int) -> NDArray[np.int64]:
-    """Returns each point's k nearest other points on the map, (n, k) int64, equal distances by row order."""
+def nearest_on_map(points: ArrayLike, k: int, look: Look | None = None) -> NDArray[np.int64]:
+    """Returns each point's k nearest other points on the map, (n, k) int64, equal distances by row order; look: see blocks."""
     places = np.asarray(points, dtype=np.float64)
     n = len(places)
     found = np.empty((n, k), dtype=np.int64)
-    for block in np.array_split(np.arange(n), blocks(n, n)):
+    for block in blocks(np.arange(n), n, look):
         x, y = (places[block, axis][:, None] - places[:, axis] for axis in (0, 1))
         closeness = -(x * x + y * y)
         closeness[np.arange(len(block)), block] = -np.inf
@@ -103,11 +111,11 @@ def worst(trust: Trust, share: float = 0.05) -> NDArray[np.int64]:
     return suspects[np.argsort(trust.trust_of_points[suspects], kind="stable")[:most]]
 
 
-def _ranks(units: Floats, beside: NDArray[np.int64]) -> NDArray[np.int64]:
+def _ranks(units: Floats, beside: NDArray[np.int64], look: Look | None) -> NDArray[np.int64]:
     """Returns the rank, 1 for the nearest, of each row's given neighbours in the full space, (n, k) int64."""
     n = len(units)
     ranks = np.empty(beside.shape, dtype=np.int64)
-    for block in np.array_split(np.arange(n), blocks(n, n)):
+    for block in blocks(np.arange(n), n, look):
         found = (units[block] @ units.T).round(12)
         given = np.take_along_axis(found, beside[block], axis=1)
         found[np.arange(len(block)), block] = -np.inf

@@ -325,10 +325,13 @@ def _map(
         if keep and not kept:
             write_map(path, made)
         projection = put_back(made, order)
-        report("trust", 0, 0)
+
+        def look() -> None:
+            report("trust", 0, 0)
+
         # Under half of the others: among nearly all of them no two encoders could differ.
-        neighbours = nearest_neighbours(vectors, min(k, max(1, (len(vectors) - 1) // 2)))
-        trust = trust_map(vectors, projection.points, k, neighbours)
+        neighbours = nearest_neighbours(vectors, min(k, max(1, (len(vectors) - 1) // 2)), look)
+        trust = trust_map(vectors, projection.points, k, neighbours, look)
     except DataError as error:
         raise DataError(f"{info.name}: {error}") from error
     seconds = time.perf_counter() - start

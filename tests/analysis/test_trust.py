@@ -83,3 +83,24 @@ def test_worst_are_the_least_trustworthy_and_at_most_a_share() -> None:
     assert sorted(rows) == sorted(np.argsort(found.trust_of_points)[:2])
     line = np.linspace(1, 2, 20)[:, None] * [1.0, 0.0] + [0.0, 0.3]
     assert len(worst(trust_map(line, line, 3))) == 0
+
+
+def test_long_work_ends_where_its_look_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(neighbours, "_CELLS_A_BLOCK", 300)  # three blocks of ten rows
+    vectors, points = RANDOM.normal(size=(30, 8)), RANDOM.normal(size=(30, 2))
+    for work, blocks in (
+        (lambda look: neighbours.nearest_neighbours(vectors, 3, look), 3),
+        (lambda look: trust_map(vectors, points, 3, look=look), 9),
+    ):
+        looks: list[int] = []
+        work(lambda seen=looks: seen.append(1))
+        assert len(looks) == blocks
+
+        def stop(seen: list[int] = looks) -> None:
+            seen.pop()
+            if len(seen) < 2:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            work(stop)
+        assert len(looks) == 1
