@@ -117,11 +117,10 @@ class Progress(TrainerCallback):
         self._last_step = state.global_step
 
     def on_evaluate(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
-        """Reports dev; the time it took counts for no step."""
+        """Reports dev."""
         figures = {name.removeprefix("eval_"): value for name, value in kwargs["metrics"].items()}
         self.dev(self.stage.done_before + state.global_step, figures)
         self._rest()
-        self._last, self._last_step = self._pause, state.global_step
 
     def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         """Reports a checkpoint."""
@@ -132,6 +131,7 @@ class Progress(TrainerCallback):
         """Counts the time since a step, which went into evaluating and saving, as none of the steps'."""
         now = time.monotonic()
         self._resting += now - self._pause
+        self._last += now - self._pause
         self._pause = now
 
     def dev(self, step: int, figures: dict[str, float]) -> None:

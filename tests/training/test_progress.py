@@ -5,18 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 from training_runs import Events, run
+from transformers import TrainerControl
 
 from explorer.analysis.curves import CurveReader, Line
 from explorer.errors import TrainingError
-from explorer.training.config import TrainConfig
-from explorer.training.evaluator import DevEvaluator
-from explorer.training.progress import LossMeans
+from explorer.training.config import Objective, TrainConfig
+from explorer.training.evaluator import PEARSON, SPEARMAN, SPREAD, DevEvaluator
+from explorer.training.objectives import Stage
+from explorer.training.progress import Losses, LossMeans, Progress
 from explorer.training.trainers import EncoderTrainer
 
 
@@ -89,6 +92,27 @@ def test_the_mean_speed_leaves_out_what_evaluations_take(
     _, events = run(configure("sts"))
     # 80 sentences in what is left of the time without five evaluations of half a second, on however slow a machine.
     assert events.of("step")[-1]["mean_sentences_per_second"] >= 80 / (time.monotonic() - begun - 5 * 0.5)
+
+
+def test_the_speed_leaves_out_what_evaluations_and_checkpoints_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[dict[str, Any]] = []
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr("explorer.training.progress.time", SimpleNamespace(monotonic=lambda: clock.now))
+    stage = Stage("sts", Objective.STS, [], 30, 30, 10, 0, 2)  # type: ignore[arg-type]
+    progress = Progress(lambda kind, **facts: told.append({"kind": kind, **facts}), stage, 30, Losses(), 16)
+    state, control = SimpleNamespace(global_step=0, max_steps=30, epoch=0.0), TrainerControl()
+    given: Any = {"args": None, "state": state, "control": control}
+    progress.on_train_begin(**given)
+    for step in range(1, 31):
+        clock.now, state.global_step = clock.now + 0.1, step
+        progress.on_step_end(lr_scheduler=SimpleNamespace(get_last_lr=lambda: [0.1]), **given)
+        if step % 10 == 0:
+            clock.now += 3
+            progress.on_evaluate(metrics={"eval_" + name: 0.5 for name in (SPEARMAN, PEARSON, SPREAD)}, **given)
+            clock.now += 3
+            progress.on_save(**given)
+    speeds = [facts["sentences_per_second"] for facts in told if facts["kind"] == "step"]
+    assert speeds == pytest.approx([320.0] * len(speeds)) and len(speeds) >= 3
 
 
 def break_loss(patch: pytest.MonkeyPatch, value: float) -> None:
