@@ -79,4 +79,9 @@ def process_count() -> int:
 
 def portable(text: str) -> str:
     """Returns `text` with the project's folder left out of paths and the person's home as ~, for what is handed on."""
-    return text.replace(f"{ROOT}/", "").replace(f"{Path.home()}/", "~/")
+    text = text.replace(f"{ROOT}/", "")
+    try:
+        home = str(Path.home())
+    except RuntimeError:  # a user without one
+        return text
+    return text if home == "/" else text.replace(f"{home}/", "~/")
