@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isfinite
 from statistics import fmean
-from typing import Any
+from typing import Any, TypeGuard
 
 MOST_POINTS = 200
+_LARGEST = 1e15  # what is beyond stands in damaged diaries alone
 
 
 @dataclass(frozen=True)
@@ -110,19 +110,22 @@ class CurveReader:
             return
         points = self._points["loss"]
         for block in told:
-            if isinstance(block, list | tuple) and len(block) == 2 and isinstance(block[0], int):
-                while (
-                    points and points[-1][0] >= block[0] + self._offset
-                ):  # of steps that are done again after a resume
+            if isinstance(block, list | tuple) and len(block) == 2 and _is_number(block[0]):
+                last = int(block[0]) + self._offset
+                while points and points[-1][0] >= last:  # of steps that are done again after a resume
                     points.pop()
-                self._add("loss", block[0] + self._offset, block[1])
+                self._add("loss", last, block[1])
 
     def _add(self, name: str, step: int, value: object) -> None:
-        if isinstance(value, int | float) and isfinite(value):
+        if _is_number(value):
             points = self._points[name]
             if points and points[-1][0] == step:
                 points.pop()
             points.append((step, float(value)))
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and abs(value) < _LARGEST  # which nan and infinity are not
 
 
 def smoothed(line: Line, window: int = 0) -> Line:

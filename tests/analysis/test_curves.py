@@ -101,3 +101,11 @@ def test_losses_of_a_resumed_run_replace_those_of_the_same_steps() -> None:
 @pytest.mark.parametrize("told", [None, "x", [1, 2], [["1", 0.5]], [[1]], [[1, 0.5, 2]]])
 def test_losses_that_are_no_pairs_are_passed_over(told: Any) -> None:
     assert curves(step(1, 0.5, losses=told)).loss in (Line(), Line((1,), (0.5,)))
+
+
+def test_numbers_that_only_a_damaged_diary_holds_are_passed_over() -> None:
+    huge = 10**400
+    made = curves(
+        step(1, 0.5), {"kind": "step", "step": 2, "losses": [[2, huge], [huge, 0.3], [2, 0.4]]}, step(3, huge)
+    )
+    assert made.loss == Line((1, 2), (0.5, 0.4))
