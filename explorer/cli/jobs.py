@@ -144,7 +144,7 @@ def _delete(jobs: Jobs, options: argparse.Namespace) -> None:
     from explorer.operations.training_request import drop_tables
 
     jobs.delete(job.id)
-    drop_tables(jobs.runs_folder, [left.config for left in jobs.list()])
+    drop_tables(jobs)
     if options.json:
         print_rows([{"id": job.id, "deleted": True}], True)
     else:

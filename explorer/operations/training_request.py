@@ -6,8 +6,10 @@ Uploaded tables are copied beside the runs, so that a run can be resumed after t
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from itertools import count
@@ -19,6 +21,7 @@ from explorer.data.examples import SAMPLE_NLI, SAMPLE_PAIRS
 from explorer.encoders.folder import EncoderInfo
 from explorer.errors import DataError, SettingError, TrainingError
 from explorer.hub import is_repository_id
+from explorer.jobs import locks
 from explorer.jobs.manager import Jobs
 from explorer.operations.jobs import submit, submit_seeds
 from explorer.paths import hub_allowed
@@ -34,6 +37,7 @@ _LABELLED = (Objective.NLI, Objective.TRIPLET, Objective.RANKING)
 Progress = Callable[[int, int], None]
 _SAMPLE_HIGHEST = 5
 _TABLES_FOLDER = ".tables"
+_PATIENCE = 30.0  # seconds
 _TABLES = ("train", "nli", "dev")
 _HUB_TABLES = {"graded": "stsb", "labelled": "all-nli"}
 
@@ -115,12 +119,17 @@ def start_runs(jobs: Jobs, config: TrainConfig, request: Request, data: Path | N
     from explorer.training.devices import check_device
 
     check_device(config.device)
-    if request.source == Source.UPLOAD:
+    test = table_at_end(request, data)
+    if request.source != Source.UPLOAD:
+        return _submit(jobs, config, request, test)
+    with _tables_held(jobs.runs_folder):
         kept: dict[str, Any] = {
             name: str(keep_table(Path(path), jobs.runs_folder)) for name, path in _used(config, request)
         }
-        config = replace(config, **kept)
-    test = table_at_end(request, data)
+        return _submit(jobs, replace(config, **kept), request, test)
+
+
+def _submit(jobs: Jobs, config: TrainConfig, request: Request, test: str) -> list[str]:
     if request.seeds == 1:
         return [submit(jobs, config, name=request.name or None, test=test)]
     seeds = range(config.seed, config.seed + request.seeds)
@@ -139,8 +148,8 @@ def table_at_end(request: Request, data: Path | None) -> str:
 
 
 def free_name(jobs: Jobs, stem: str) -> str:
-    """Returns the first of stem-1, stem-2 and so on that no run has."""
-    return next(name for number in count(1) if not (jobs.runs_folder / (name := f"{stem}-{number}")).exists())
+    """Returns the first of stem-1, stem-2 and so on that neither a run nor an encoder has."""
+    return next(name for number in count(1) if not jobs.is_taken(name := f"{stem}-{number}"))
 
 
 def keep_table(path: Path, runs: Path) -> Path:
@@ -165,20 +174,40 @@ def keep_table(path: Path, runs: Path) -> Path:
     return target
 
 
-def drop_tables(runs: Path, configs: Sequence[Mapping[str, Any]]) -> None:
-    """Removes the copied tables that none of these configurations names; none at all while one of them is unknown.
-
-    Args:
-        runs: The folder of the runs.
-        configs: Of all of them; empty for one that cannot be read.
-    """
-    if not all(configs):
+def drop_tables(jobs: Jobs) -> None:
+    """Removes the copied tables that no run names; none at all while what one of them names cannot be read."""
+    folder = jobs.runs_folder.resolve() / _TABLES_FOLDER
+    if not folder.is_dir():
         return
-    folder = runs.resolve() / _TABLES_FOLDER
-    used = {Path(str(config.get(name) or "")).resolve().parent for config in configs for name in (*_TABLES, "test")}
-    for kept in folder.glob("*"):
-        if kept not in used:
-            shutil.rmtree(kept, ignore_errors=True)
+    with suppress(TrainingError), _tables_held(jobs.runs_folder):  # else they are removed the next time
+        configs = [job.config for job in jobs.list()]
+        if not all(configs):
+            return
+        used = {Path(str(config.get(name) or "")).resolve().parent for config in configs for name in (*_TABLES, "test")}
+        for kept in folder.iterdir():
+            if kept.is_dir() and kept not in used:
+                shutil.rmtree(kept, ignore_errors=True)
+
+
+@contextmanager
+def _tables_held(runs: Path) -> Iterator[None]:
+    """Lets nobody drop a copied table before the run that it was copied for names it.
+
+    Raises:
+        TrainingError: The folder cannot be written, or another holds it for half a minute.
+    """
+    folder = runs / _TABLES_FOLDER
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = locks.take(folder / "lock", wait=_PATIENCE)
+    except OSError as error:
+        raise TrainingError(f"Tables cannot be kept in {str(runs)!r}: {error.strerror or error}.") from error
+    if file is None:
+        raise TrainingError(f"The tables in {str(runs)!r} are in use by another start; try again in a moment.")
+    try:
+        yield
+    finally:
+        os.close(file)
 
 
 def named_backbone(backbone: str, infos: Sequence[EncoderInfo]) -> str | None:
@@ -324,12 +353,12 @@ def count_rows(path: Path) -> int:
     A quoted line break counts as a row; of a damaged .parquet, 0, since its reader says what is wrong with it.
     """
     if path.suffix.lower() == ".parquet":
-        from pyarrow import ArrowInvalid
+        from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
 
         try:
             return int(ParquetFile(path).metadata.num_rows)
-        except ArrowInvalid:
+        except (ArrowException, ValueError, OSError, NotImplementedError, TypeError):
             return 0
     with path.open("rb") as file:
         lines = sum(map(_line_ends, iter(lambda: file.read(1 << 20), b"")))

@@ -70,7 +70,7 @@ def act(bench: Bench, asked: dict[str, str]) -> tuple[Any, ...]:
         said, id = notice(f"{id} is called {new} now, as a run and as an encoder."), new
     elif what == "delete":
         jobs.delete(id)
-        drop_tables(jobs.runs_folder, [job.config for job in jobs.list()])
+        drop_tables(jobs)
         said = notice(f"{id} is deleted.")
     bench.watch.forget()
     return said, *bench.watch.look(bench.watch.choose(id))

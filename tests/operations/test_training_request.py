@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from explorer.errors import DataError, SettingError, TrainingError
+from explorer.jobs.manager import Jobs
+from explorer.operations import training_request
 from explorer.operations.training_request import (
     Request,
     Source,
@@ -16,9 +20,16 @@ from explorer.operations.training_request import (
     count_rows,
     drop_tables,
     keep_table,
+    start_runs,
     table_at_end,
 )
 from explorer.paths import downloads_folder
+from explorer.training.config import TrainConfig
+
+
+def named(runs: Path, *configs: dict[str, str]) -> Any:
+    """Jobs of these configurations."""
+    return SimpleNamespace(runs_folder=runs, list=lambda: [SimpleNamespace(config=config) for config in configs])
 
 
 @pytest.fixture
@@ -38,17 +49,37 @@ def test_drop_tables_keeps_what_a_run_names_by_whatever_way(
         kept = keep_table(table, runs)
         assert kept.is_absolute() and kept.is_relative_to(tmp_path / "disk")
         for used in (kept, tmp_path / "runs" / kept.relative_to(tmp_path / "disk")):
-            drop_tables(runs, [{"train": str(used)}])
+            drop_tables(named(runs, {"train": str(used)}))
             assert kept.read_text() == table.read_text()
 
 
 def test_drop_tables_drops_what_none_names_but_nothing_while_one_cannot_be_read(tmp_path: Path, table: Path) -> None:
     kept = keep_table(table, tmp_path)
-    drop_tables(tmp_path, [{"train": "other.tsv"}, {}])
-    drop_tables(tmp_path, [{"train": "other.tsv", "test": str(kept)}])
+    drop_tables(named(tmp_path, {"train": "other.tsv"}, {}))
+    drop_tables(named(tmp_path, {"train": "other.tsv", "test": str(kept)}))
     assert kept.is_file()
-    drop_tables(tmp_path, [{"train": "other.tsv"}])
+    drop_tables(named(tmp_path, {"train": "other.tsv"}))
     assert not kept.exists()
+
+
+def test_no_table_is_dropped_while_a_run_that_will_name_it_is_being_started(
+    tmp_path: Path, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training_request, "_PATIENCE", 0.05)
+    there = []
+
+    def submit(jobs: Jobs, config: TrainConfig, **_: Any) -> str:
+        drop_tables(named(tmp_path, {"train": "other.tsv"}))  # as another page does, which deletes a run
+        there.append(Path(config.train).is_file())
+        return "mine"
+
+    monkeypatch.setattr(training_request, "submit", submit)
+    request = Request("bert-mean", "mean", "sts", source="upload", uploads={"train": str(table)})
+    config = TrainConfig(backbone="b", pooling="mean", train=str(table), dev=str(table), output="", device="cpu")
+    assert start_runs(named(tmp_path), config, request, None) == ["mine"]
+    assert there == [True]
+    drop_tables(named(tmp_path, {"train": "other.tsv"}))
+    assert not list((tmp_path / ".tables").glob("*/*"))
 
 
 def test_a_table_is_kept_whole_or_not_at_all(tmp_path: Path, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,3 +161,13 @@ def test_rows_are_counted_whatever_ends_them(tmp_path: Path, end: str) -> None:
     path = tmp_path / "table.csv"
     path.write_bytes(("a,b,1" + end).encode() * 1001)
     assert count_rows(path) == 1000
+
+
+def test_the_rows_of_a_damaged_parquet_are_left_to_its_reader(tmp_path: Path) -> None:
+    path = tmp_path / "bad.parquet"
+    pd.DataFrame({"sentence1": ["a"] * 9}).to_parquet(path)
+    assert count_rows(path) == 9
+    content = bytearray(path.read_bytes())
+    content[-60:-20] = b"\xff" * 40  # within the footer
+    path.write_bytes(content)
+    assert count_rows(path) == 0
