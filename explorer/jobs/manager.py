@@ -213,10 +213,14 @@ class Jobs:
             TrainingError: It cannot name a job, or is taken by a job or an encoder.
         """
         check_name(name)
-        for root in (self.runs_folder, *encoder_folders()):
-            if (root / name).exists() or (root / name).is_symlink():
-                raise TrainingError(f"There is a run or an encoder {name!r} already; choose another name.")
+        if self.is_taken(name):
+            raise TrainingError(f"There is a run or an encoder {name!r} already; choose another name.")
         return name
+
+    def is_taken(self, name: str) -> bool:
+        """Whether a job or an encoder has this name."""
+        places = [root / name for root in (self.runs_folder, *encoder_folders())]
+        return any(place.exists() or place.is_symlink() for place in places)
 
     def _check_unused(self, job: Job, done: str) -> None:
         """Refuses to take away what another job was told to start from, as long as that one may still need it."""

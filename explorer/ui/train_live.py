@@ -122,7 +122,11 @@ class Watch:
                 "papers": self._part(("papers", chosen, self._listed[0]), lambda: self._papers(job)),
             }
             made = {name: gr.skip() if stamp == seen.get(name) else html for name, (stamp, html) in parts.items()}
-            plot = self._plot(job, seen.get("plot", ""))
+            try:
+                plot = self._plot(job, seen.get("plot", ""))
+            except TrainingError:  # deleted or renamed this very moment
+                plot = gr.skip()
+                self.forget()
         return Live(made["history"], made["view"], plot, made["papers"])
 
     def curves(self, id: str) -> tuple[int, Curves]:

@@ -11,6 +11,7 @@ import gradio as gr
 import pytest
 
 from explorer.errors import TrainingError
+from explorer.paths import downloads_folder
 from explorer.ui import train_acts, train_api, train_start
 from explorer.ui.train_live import Bench
 from tests.ui.test_train import SKIP, bench, blocks, checkpoints, runs, values  # noqa: F401 (fixtures)
@@ -33,6 +34,24 @@ def test_two_who_start_the_classroom_at_once_each_get_a_run(bench: Bench, monkey
     assert train_api.start_for_api(bench, "classroom", "bert-mean", None, None, "sample", None, None, 1) == [
         "classroom-4"
     ]
+
+
+def test_the_name_of_an_encoder_is_taken_too(bench: Bench) -> None:
+    (downloads_folder() / "classroom-1").mkdir(parents=True)
+    try:
+        assert "classroom-2 is started" in train_start.classroom(bench)[0]
+    finally:
+        (downloads_folder() / "classroom-1").rmdir()
+
+
+def test_a_run_deleted_while_it_is_looked_at_spares_the_list(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_run(runs(bench), "gone", steps=3)
+
+    def curves(id: str) -> Any:
+        raise TrainingError(f"There is no job {id!r}.")
+
+    monkeypatch.setattr(type(bench.watch), "curves", lambda self, id: curves(id))
+    assert "gone" in train_acts.look(bench, {"job": "gone"}).history
 
 
 def test_what_else_fails_is_not_tried_again(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
