@@ -28,7 +28,7 @@ CLASSROOM_TITLE = "The one-minute classroom run"
 CLASSROOM_WATCH = "Watch the loss fall and the dev score climb."
 CLASSROOM_NOTE = "Longer on a busy machine. Nothing leaves it."
 CURVES = (
-    "the loss of about one step a second (of a long run, means of several) with its running mean; "
+    "the loss of every step (of a long run, means of equally many) with its running mean; "
     "Spearman × 100 on the dev pairs each time they were scored, the best one "
     "ringed; the learning rate. All three against the step.",
     "that a lower loss makes a better encoder: compare dev scores, not losses, and never losses of two objectives, whose units "
