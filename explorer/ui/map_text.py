@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from explorer.ui.html import Html, join, tag
 
-METHODS = [("PCA, at once", "pca"), ("UMAP, some seconds", "umap")]
+METHODS = [("PCA, at once", "pca"), ("UMAP, some seconds (the first time some 20)", "umap")]
 METRICS = [("cosine: directions alone", "cosine"), ("euclidean: lengths too", "euclidean")]
 NO_ENCODER = "No encoder is ticked; tick at least one, then its map is drawn."
 OTHERS = (

@@ -18,3 +18,8 @@ def test_nothing_left_out_is_not_told() -> None:
     whole, sampled = lines_corpus("a dog runs\na cat runs"), lines_corpus("a dog runs\na cat runs", most=1)
     assert "empty" not in map_text.notes([whole.note])
     assert "sampled" in map_text.notes([sampled.note])
+
+
+def test_the_time_of_umap_counts_its_first_start_in() -> None:
+    (umap,) = [words for words, method in map_text.METHODS if method == "umap"]
+    assert "some seconds" in umap and "the first time some 20" in umap
