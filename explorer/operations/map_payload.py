@@ -67,7 +67,7 @@ def payload(maps: Maps, looks: Mapping[str, str], palette: Object, *, vectors: b
 
 def key_of(maps: Maps) -> str:
     """Returns a name of these maps that depends on everything they show."""
-    digest = hashlib.sha256(repr((maps.settings, maps.precision, maps.corpus.sentences)).encode())
+    digest = hashlib.sha256(repr((maps.settings, maps.precision, maps.corpus)).encode())
     for found in maps.encoders:
         digest.update(repr((found.encoder, found.neighbours.k)).encode() + found.projection.points.tobytes())
     return digest.hexdigest()[:16]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -72,6 +73,8 @@ def test_the_key_changes_with_what_is_shown(registry: Registry, maps: Maps) -> N
     other = project(registry, maps.corpus, k=2, precision="float32")
     assert key_of(maps) != key_of(other)
     assert key_of(maps) == key_of(project(registry, maps.corpus, k=3, precision="float32"))
+    for other_corpus in ({"name": "another"}, {"labels": {"kind": ("a",) * len(maps.corpus.sentences)}}):
+        assert key_of(maps) != key_of(replace(maps, corpus=replace(maps.corpus, **other_corpus)))
 
 
 def test_a_typed_sentence_has_its_place_neighbours_and_cosines(registry: Registry, maps: Maps) -> None:
