@@ -19,7 +19,7 @@ from explorer.encoders.encode import Precision, encode
 from explorer.encoders.load import load_encoder
 from explorer.encoders.registry import Registry
 from explorer.operations.evaluate import evaluate
-from explorer.operations.judge import cosines_of
+from explorer.operations.judge import cosines_of_tables
 from explorer.operations.score import RANDOM, STSB, read_references, score_pair
 from explorer.paths import CHECKPOINTS
 from explorer.training.card import model_card
@@ -117,7 +117,7 @@ def test_test_spearman_is_what_the_cards_say_and_enough(registry: Registry, shar
 
 def test_the_references_are_the_cosines_of_stsb_dev(registry: Registry, shared_data: Path) -> None:
     pairs = read_pairs(shared_data / "stsb" / "dev.tsv")
-    cosines = cosines_of(registry.load("albert-mean"), pairs, Precision.AUTO)
+    (cosines,) = cosines_of_tables(registry, registry.info("albert-mean"), [pairs], Precision.AUTO, None)
     reference = read_references(registry.info("albert-mean"))
     assert reference[STSB].n == reference[RANDOM].n == 1500
     for value in np.quantile(cosines, [0.1, 0.5, 0.9]):

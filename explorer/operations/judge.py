@@ -21,8 +21,6 @@ from explorer.encoders.nli_head import NliHead, read_head
 from explorer.encoders.registry import Registry
 
 if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
-
     from explorer.encoders.encode import Precision, Progress
 
 Floats = NDArray[np.float64]
@@ -104,18 +102,6 @@ def cosines_of_tables(
     """Returns one encoder's (n_pairs,) cosines for each frame with sentence1 and sentence2; see `judge`."""
     questions = [Question(pairs) for pairs in tables]
     return [found.cosines for found in judge(registry, info, questions, precision, cache, progress)]
-
-
-def cosines_of(
-    encoder: SentenceTransformer, pairs: pd.DataFrame, precision: Precision, progress: Progress | None = None
-) -> Floats:
-    """Returns the (n_pairs,) cosines of a frame with sentence1 and sentence2."""
-    from explorer.encoders.encode import encode
-
-    n = len(pairs)
-    texts = [*pairs["sentence1"], *pairs["sentence2"]]
-    vectors = encode(encoder, texts, precision=precision, progress=progress)
-    return cosine_of_pairs(vectors[:n], vectors[n:])
 
 
 def _answer(question: Question, head: NliHead | None, first: NDArray, second: NDArray) -> Judgement:

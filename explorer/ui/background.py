@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from explorer.ui.cards import working
 from explorer.ui.html import Html
+from explorer.ui.words import duration
 
 T = TypeVar("T")
 
@@ -17,25 +18,23 @@ class Stopped(Exception):
     """Raised inside the work when nobody waits for it any more."""
 
 
-class Background(Generic[T]):
+class Work(Generic[T]):
     """Runs `work(progress)`; leaving the `with` block stops it at its next call of `progress`.
 
     Args:
-        work: Calls progress(done, total) now and then; its result or error is given by `result`.
-        what: What is counted, in the plural.
+        work: Calls progress now and then; its result or error is given by `result`.
+        note: Takes what progress is called with.
     """
 
-    def __init__(self, work: Callable[[Callable[[int, int], None]], T], what: str) -> None:
+    def __init__(self, work: Callable[[Callable[..., None]], T], note: Callable[..., None]) -> None:
         self._work = work
-        self._what = what
+        self._note = note
         self._stop = threading.Event()
-        self._progress = (0, 0)
-        self._started = time.monotonic()
         self._outcome: list[T] = []
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
 
-    def __enter__(self) -> Background[T]:
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
@@ -53,21 +52,39 @@ class Background(Generic[T]):
             raise self._error
         return self._outcome[0]
 
+    def _run(self) -> None:
+        try:
+            self._outcome.append(self._work(self._look))
+        except BaseException as error:  # noqa: BLE001 - handed on to whoever asks for the result
+            self._error = error
+
+    def _look(self, *told: Any) -> None:
+        if self._stop.is_set():
+            raise Stopped
+        self._note(*told)
+
+
+class Background(Work[T]):
+    """Work that counts something.
+
+    Args:
+        work: Calls progress(done, total).
+        what: What is counted, in the plural.
+    """
+
+    def __init__(self, work: Callable[[Callable[[int, int], None]], T], what: str) -> None:
+        super().__init__(work, self._count)
+        self._what = what
+        self._progress = (0, 0)
+        self._started = time.monotonic()
+
     def status(self) -> Html:
         """Returns how far the work is, and about how long it still takes."""
         done, total = self._progress
         if not done:
             return working(f"Getting ready to read the {self._what}.")
-        left = (time.monotonic() - self._started) * (total - done) / done
-        return working(f"Read {done:,} of {total:,} {self._what}, about {max(1, round(left)):,} s left.", done, total)
+        left = duration((time.monotonic() - self._started) * (total - done) / done)
+        return working(f"Read {done:,} of {total:,} {self._what}, about {left} left.", done, total)
 
-    def _run(self) -> None:
-        try:
-            self._outcome.append(self._work(self._note))
-        except BaseException as error:  # noqa: BLE001 - handed on to whoever asks for the result
-            self._error = error
-
-    def _note(self, done: int, total: int) -> None:
-        if self._stop.is_set():
-            raise Stopped
+    def _count(self, done: int, total: int) -> None:
         self._progress = (done, total)

@@ -24,6 +24,7 @@ from explorer.ui.errors import for_person, refuse
 from explorer.ui.filters_text import caption
 from explorer.ui.html import Html, join, tag
 from explorer.ui.page import BARE, PRIVATE, Page, keep_choices
+from explorer.ui.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -170,12 +171,6 @@ def say(state: RunState, no_data: bool = False) -> Html:
         done = f"{titles} on {count}, done in {duration(state.seconds)}. {state.left_out}".rstrip()
         return message(f"{done} {state.message}") if state.message else notice(done)
     return notice(evaluate_text.NOTHING_YET)
-
-
-def duration(seconds: float) -> str:
-    """Returns a time in seconds, or minutes and seconds."""
-    whole = max(1, round(seconds))
-    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60} s"
 
 
 @for_person(refuse)

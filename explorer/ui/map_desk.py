@@ -187,11 +187,6 @@ class MapDesk:
             self._maps.move_to_end(key or "")
             return maps
 
-    def has(self, key: str | None) -> bool:
-        """Returns whether maps are still in memory."""
-        with self._lock:
-            return key in self._maps
-
     def kind(self, key: str | None) -> str | None:
         """Returns whether maps are of the sample, of a file or of pasted lines; None if they are not in memory."""
         with self._lock:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from explorer.ui.background import Stopped
+from explorer.ui.background import Work
 from explorer.ui.cards import working
 from explorer.ui.html import Html
 from explorer.ui.map_text import count
+from explorer.ui.words import duration
 
 if TYPE_CHECKING:
     from explorer.operations.project import Maps, Progress
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 Made = tuple[str, "Maps"]
 
 
-class MapJob:
-    """Runs `work(progress)`; leaving the `with` block stops it at its next call of `progress`.
+class MapJob(Work[Made]):
+    """Maps in the making.
 
     Args:
         work: See MapDesk.make.
@@ -27,23 +27,12 @@ class MapJob:
     """
 
     def __init__(self, work: Callable[[Progress], Made], encoders: list[str]) -> None:
-        self._work = work
+        super().__init__(work, self._say)
         self._encoders = encoders
-        self._stop = threading.Event()
         self.replaced = False
         self._at = ("", 0, 0)
         self._since = time.monotonic()
         self._first = 0
-        self._outcome: list[Made] = []
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, daemon=True)
-
-    def __enter__(self) -> MapJob:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
 
     @property
     def stopped(self) -> bool:
@@ -59,17 +48,6 @@ class MapJob:
         self.replaced = self.replaced or replaced
         self._stop.set()
 
-    def wait(self, seconds: float) -> bool:
-        """Returns whether the work has ended, after waiting at most so long."""
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
-
-    def result(self) -> Made:
-        """Returns what the work returned, or raises what it raised. Call it after `wait` said it has ended."""
-        if self._error is not None:
-            raise self._error
-        return self._outcome[0]
-
     def status(self) -> Html:
         """Returns what is being done, how much of it is done, and about how long it still takes."""
         what, done, total = self._at
@@ -79,15 +57,7 @@ class MapJob:
             text += f", about {duration(elapsed * (total - done) / moved)} left"
         return working(f"{text}.", done, total)
 
-    def _run(self) -> None:
-        try:
-            self._outcome.append(self._work(self._note))
-        except BaseException as error:  # noqa: BLE001 - handed on to whoever asks for the result
-            self._error = error
-
-    def _note(self, what: str, done: int, total: int) -> None:
-        if self._stop.is_set():
-            raise Stopped
+    def _say(self, what: str, done: int, total: int) -> None:
         if what != self._at[0]:
             self._since, self._first = time.monotonic(), done
         self._at = (what, done, total)
@@ -143,9 +113,3 @@ def say(what: str, done: int, total: int, encoders: list[str]) -> str:
     if what in encoders:
         return f"Encoding with {what}{place}: {done:,} of {count(total, 'sentence')}"
     return "Comparing the encoders" if what == "maps" else "Getting ready"
-
-
-def duration(seconds: float) -> str:
-    """Returns a time in seconds, or minutes and seconds."""
-    left = max(1, round(seconds))
-    return f"{left} s" if left < 60 else f"{left // 60} min {left % 60} s"

@@ -113,15 +113,15 @@ def _table(jobs: Sequence[Job]) -> Html:
     differing = [name for name in _SETTINGS if len({str(job.config.get(name)) for job in jobs}) > 1]
     rows = []
     for job in jobs:
-        span = train_views.took(job, job.ended or job.started or 0.0)
+        span = job.took(job.ended or job.started or 0.0)
         differs = "; ".join(f"{name.replace('_', ' ')} {_short(job.config.get(name))}" for name in differing)
         rows.append(
             [
                 job.id,
                 train_views.chip(job.state),
-                train_views.spearman(train_views.dev_score(job)),
+                train_views.spearman(job.dev_spearman),
                 words.DASH if job.steps is None else f"{job.step or 0:,} of {job.steps:,}",
-                train_views.duration(span) if not job.alive else words.DASH,
+                words.duration(span) if not job.alive else words.DASH,
                 differs or "nothing of the main settings",
             ]
         )

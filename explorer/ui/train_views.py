@@ -113,23 +113,6 @@ def moment(seconds: float | None) -> str:
     return words.DASH if seconds is None else time.strftime("%d %b %H:%M", time.gmtime(seconds))
 
 
-def duration(seconds: float | None) -> str:
-    """Returns a time span in its two largest units, or a dash."""
-    if seconds is None or seconds < 0:
-        return words.DASH
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
-
-
-def took(job: Job, now: float) -> float | None:
-    """Returns how long a run has worked, or did, in seconds; None if it has not begun."""
-    return job.took(now)
-
-
 def spearman(value: float | None) -> str:
     """Returns a Spearman in [-1, 1] times 100, or a dash."""
     return words.score(None if value is None else 100 * value)
@@ -139,12 +122,6 @@ def saved_score(job: Job) -> float | None:
     """Returns the dev Spearman of a finished run's encoder, measured as it was saved; None if there is none yet."""
     value = job.scores.get("dev_spearman")
     return value if isinstance(value, int | float) else None
-
-
-def dev_score(job: Job) -> float | None:
-    """Returns the dev Spearman of what a run has saved, or the best so far of one that has saved nothing yet."""
-    saved = saved_score(job)
-    return job.dev_spearman if saved is None else saved
 
 
 def objective(config: Any) -> str:
@@ -167,14 +144,14 @@ def _row(job: Job, chosen: str | None) -> list[str]:
     )
     progress = tag("small", f"{job.step:,} of {job.steps:,}") if job.alive and job.step and job.steps else None
     # Whole tens of seconds: while a run goes on, the list need not be new at every look.
-    span = took(job, time.time() // 10 * 10)
+    span = job.took(time.time() // 10 * 10)
     return [
         name,
         tag("span", chip(job.state), progress, cls="stacked"),
         objective(job.config),
         moment(job.started or job.created),
-        duration(None if span is None else max(0, span)),
-        spearman(dev_score(job)),
+        words.duration(None if span is None else max(0, span)),
+        spearman(job.dev_spearman),
         job.device or words.DASH,
     ]
 
@@ -190,7 +167,7 @@ def _now(job: Job) -> str:
         return train_text.GOES_ON if job.checkpoint else train_text.BEGINS_ANEW
     if job.state is State.RUNNING and job.steps:
         stage = f"Stage {job.stage}, step" if job.stage else "Step"
-        left = f", about {duration(job.eta_seconds)} left" if job.eta_seconds is not None else ""
+        left = f", about {words.duration(job.eta_seconds)} left" if job.eta_seconds is not None else ""
         return f"{stage} {job.step or 0:,} of {job.steps:,}{left}."
     if job.state is State.STARTING and job.fetched is not None and job.fetched[0] < job.fetched[1]:
         return f"It downloads what it starts from: {job.fetched[0]:,.1f} of {job.fetched[1]:,.1f} MB."
@@ -250,16 +227,16 @@ def _delete(job: Job) -> Html:
 def _numbers(job: Job) -> Html:
     saved = saved_score(job)
     memory = None if job.memory_mb is None else f"{job.memory_mb:,.0f} MB"
-    span = took(job, time.time() // 10 * 10)
+    span = job.took(time.time() // 10 * 10)
     rows = [
-        ("Best dev Spearman × 100" if saved is None else "Dev Spearman × 100, as saved", spearman(dev_score(job))),
+        ("Best dev Spearman × 100" if saved is None else "Dev Spearman × 100, as saved", spearman(job.dev_spearman)),
         (
             "Loss of the newest step" if job.alive else "Loss of the last step",
             None if job.loss is None else f"{job.loss:.4f}",
         ),
         _speed(job),
         ("Memory of the run", memory),
-        ("Took" if not job.alive else "So far", duration(None if span is None else max(0, span))),
+        ("Took" if not job.alive else "So far", words.duration(None if span is None else max(0, span))),
         ("Last checkpoint", None if job.checkpoint is None else f"step {job.checkpoint:,}"),
         ("Device", job.device or words.DASH),
         ("Seed", str(job.config.get("seed", words.DASH))),

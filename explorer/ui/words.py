@@ -32,6 +32,18 @@ def millions(count: int) -> str:
     return f"{count / 1e6:.2f}"
 
 
+def duration(seconds: float | None) -> str:
+    """Returns a time span in its two largest units, at least a second, or a dash."""
+    if seconds is None or seconds < 0:
+        return DASH
+    whole = max(1, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
 def mebibytes(size: int) -> str:
     """Returns a file size in MiB, one decimal."""
     return f"{size / 2**20:.1f}"

@@ -19,7 +19,7 @@ from explorer.operations.training_request import count_rows
 from explorer.paths import ASSETS
 from explorer.training.export import save_encoder
 from explorer.training.presets import preset
-from explorer.ui import train_acts, train_api, train_bridge, train_compare, train_form, train_start, train_views
+from explorer.ui import train_acts, train_api, train_bridge, train_compare, train_form, train_start
 from explorer.ui.page import Page
 from explorer.ui.train_live import Bench, Watch
 from tests.ui.train_helpers import QuietJobs, add_steps, finished, living, write_run
@@ -383,10 +383,3 @@ def test_what_a_caller_sends_is_cut_and_named() -> None:
     assert len(told["job"]) == 200
     assert told["text"] == ""
     assert "evil" not in told
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"), [(None, "–"), (-1, "–"), (7.4, "7 s"), (65, "1 min 5 s"), (7300, "2 h 1 min")]
-)
-def test_durations_are_written_in_two_units(seconds: float | None, words: str) -> None:
-    assert train_views.duration(seconds) == words

@@ -35,3 +35,11 @@ def test_sizes_and_scores_have_fixed_decimals() -> None:
 )
 def test_direction_is_that_of_the_first_letter(pieces: list[str], written: str) -> None:
     assert words.direction(pieces) == written
+
+
+@pytest.mark.parametrize(
+    ("seconds", "written"),
+    [(None, "–"), (-1, "–"), (0.2, "1 s"), (7.4, "7 s"), (65, "1 min 5 s"), (7300, "2 h 1 min")],
+)
+def test_durations_are_written_in_two_units(seconds: float | None, written: str) -> None:
+    assert words.duration(seconds) == written
