@@ -60,8 +60,9 @@ def _scores(column: pd.Series, path: Path, score_range: tuple[float, float] | No
     bad = scores.index[scores.isna()]
     if len(bad):
         value = column[bad[0]]
-        hint = "; write a point instead of the comma" if isinstance(value, str) and _decimal_comma(value) else ""
-        raise DataError(f"{path.name}, row {row_number(bad[0])}: score {shown(value)} is not a number{hint}.")
+        comma = isinstance(value, str) and _decimal_comma(value)
+        mend = "write a point instead of the comma" if comma else "write one, or remove the row"
+        raise DataError(f"{path.name}, row {row_number(bad[0])}: score {shown(value)} is not a number; {mend}.")
     if score_range:
         low, high = score_range
         bad = scores.index[(scores < low) | (scores > high)]

@@ -118,7 +118,7 @@ class Watch:
                 "history": self._part(
                     ("history", chosen, self._listed[0], every), lambda: train_views.history(jobs, chosen, every)
                 ),
-                "view": self._part(("view", chosen, self._listed[0]), lambda: _view(job)),
+                "view": self._part(("view", chosen, self._listed[0]), lambda: _view(job, jobs)),
                 "papers": self._part(("papers", chosen, self._listed[0]), lambda: self._papers(job)),
             }
             made = {name: gr.skip() if stamp == seen.get(name) else html for name, (stamp, html) in parts.items()}
@@ -202,5 +202,7 @@ def plot_data(runs: Sequence[tuple[str, Curves]], stamp: str) -> PlotData:
     return PlotData(type="plotly", plot=training_json([RunCurves(name, curves) for name, curves in runs], stamp))
 
 
-def _view(job: Job | None) -> Html:
-    return tag("p", train_text.NOT_CHOSEN, cls="nothing") if job is None else train_views.job_view(job)
+def _view(job: Job | None, jobs: Sequence[Job]) -> Html:
+    if job is not None:
+        return train_views.job_view(job)
+    return tag("p", train_text.NOT_CHOSEN, cls="nothing") if jobs else Html("")

@@ -127,7 +127,10 @@ def test_slices_cost_and_anatomy_are_there(page: Page) -> None:
 @pytest.mark.parametrize(
     ("scores", "said"),
     [
-        ([1, 2, 3, "four", 5, 1, 2, 3, 4, 5], "own.csv, row 4: score 'four' is not a number."),
+        (
+            [1, 2, 3, "four", 5, 1, 2, 3, 4, 5],
+            "own.csv, row 4: score 'four' is not a number; write one, or remove the row.",
+        ),
         ([3] * 10, "undefined: all gold scores are equal"),
         ([3], "undefined: 1 pair, at least 2 are needed"),
         ([0, 1, 2, 3, 4, 5, 4, 3, 2, 1], "at n = 10."),

@@ -89,7 +89,9 @@ def test_the_more_look_the_less_often_each_does(bench: Bench) -> None:
 
 
 def test_without_runs_the_page_says_what_to_do(bench: Bench) -> None:
-    assert "There is no run yet" in train_acts.look(bench, {"job": ""}).history
+    seen = train_acts.look(bench, {"job": ""})
+    assert "There is no run yet" in seen.history
+    assert "Choose a run" not in seen.job
 
 
 def test_while_a_backbone_is_downloaded_the_run_says_how_far_it_is(bench: Bench) -> None:
