@@ -78,7 +78,7 @@ def test_train_detached_then_every_act(
     assert out(capsys, "jobs", "list") == []
     assert main(["jobs", "list"]) == 0
     assert "There is no run in" in capsys.readouterr().err
-    assert not list((counted.runs_folder / ".tables").iterdir())
+    assert [path.name for path in (counted.runs_folder / ".tables").iterdir()] == ["lock"]
 
 
 def test_jobs_stop_and_resume(counted: Jobs, capsys: pytest.CaptureFixture[str]) -> None:
