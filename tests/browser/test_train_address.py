@@ -42,4 +42,5 @@ def test_the_address_names_no_run_where_none_is_left(folder: Path, browser: Brow
         page.locator("#train-job").get_by_role("button", name="Delete it").click()
         page.locator("#train-status", has_text=f"{only} is deleted").wait_for(timeout=30_000)
         page.wait_for_url(lambda url: url.endswith("?tab=train"), timeout=30_000)
+        page.locator("#train-plot").wait_for(state="hidden", timeout=30_000)  # nor an empty picture
         page.close()

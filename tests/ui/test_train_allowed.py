@@ -44,8 +44,7 @@ def served(folder: Path, **how: bool) -> Iterator[tuple[str, gr.Blocks]]:
     with gr.Blocks() as blocks, gr.Tab("Train") as tab:
         train.build(Page(blocks, tab, Registry([folder / "checkpoints"]), **how))
     try:
-        settings: dict[str, Any] = {"ssr_mode": False, "app_kwargs": {"routes": [train_news.news_route()]}}
-        yield blocks.launch(prevent_thread_lock=True, quiet=True, **settings)[1].rstrip("/"), blocks
+        yield blocks.launch(prevent_thread_lock=True, quiet=True, **app.launch_settings())[1].rstrip("/"), blocks
     finally:
         blocks.close()
 
