@@ -104,7 +104,9 @@ def while_busy(scoring: Page, maps: Page, numbers: Iterator[int], begun: float, 
     phases: dict[str, list[float]] = {}
     ends: dict[str, float] = {}
     while " sentences on " not in (said := maps.locator("#map-status").inner_text()):
-        phase = next((name for name in ("Encoding", "UMAP", "Measuring", "Comparing") if said.startswith(name)), "between")
+        phase = next(
+            (name for name in ("Encoding", "UMAP", "Measuring", "Comparing") if said.startswith(name)), "between"
+        )
         phases.setdefault(phase, []).append(pair_seconds(scoring, next(numbers)))
         ends[phase] = time.monotonic() - begun
     print(f"{time.monotonic() - begun:.1f} s: {said}")
