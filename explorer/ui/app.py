@@ -25,7 +25,7 @@ LARGEST_UPLOAD = "100mb"
 FILES_GO = (600, 3600)
 # Whom the page asks for where EXPLORER_PASSWORD is set.
 USER = "explorer"
-_QUEUE_SECONDS = 0.05
+_QUEUE_SECONDS, _PROGRESS_SECONDS = 0.05, 1.0
 
 TABS = (
     TabSpec("compare", "Compare", compare.build),
@@ -53,8 +53,10 @@ def build_app(registry: Registry, *, demo: bool = False, data: Path | None = Non
                     spec.build(Page(blocks, tab, registry, demo, data, shared))
         if len(TABS) > 1:
             blocks.load(open_tab, None, tabs, queue=False, **PRIVATE)
-    # gradio looks for queued work a thousand times a second, which keeps a twentieth of a core busy from start to end.
+    # gradio looks for queued work a thousand times a second and for progress, of a kind that is not used here, a hundred
+    # times, which keeps a twentieth of a core busy from start to end.
     blocks._queue.sleep_when_free = _QUEUE_SECONDS
+    blocks._queue.progress_update_sleep_when_free = _PROGRESS_SECONDS
     return blocks
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import gradio as gr
 import pytest
 
 from explorer.encoders.registry import Registry
@@ -26,3 +27,11 @@ def test_the_api_offers_these_endpoints_and_no_others(tmp_path: Path, tiny_encod
     assert len(public) == len(set(public))
     assert set(public) == PUBLIC
     assert app.delete_cache == (600, 3600)
+
+
+def test_gradio_still_has_the_waits_that_are_made_longer(tmp_path: Path) -> None:
+    with gr.Blocks() as plain:
+        pass
+    ours = build_app(Registry([tmp_path]))
+    for wait in ("sleep_when_free", "progress_update_sleep_when_free"):
+        assert vars(ours._queue)[wait] > vars(plain._queue)[wait] > 0
